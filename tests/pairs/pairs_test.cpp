@@ -140,6 +140,20 @@ public:
         open();
         return bulk();
     }
+    /// From now on, or no longer, only a part of the heap stays in memory.
+    bool limit() {
+        close();
+        if (!is_kept_)
+            forget_session();
+        is_limited_ = !is_limited_;
+        open();
+        return bulk();
+    }
+    /// The steps may need what is free now.
+    bool shrink() {
+        expect_refused(errc::not_supported, [&] { heap_->shrink(); });
+        return true;
+    }
     bool undo() {
         const std::uint64_t steps = 1 + below(2);
         if (depth() < steps) {
@@ -508,6 +522,8 @@ private:
         how.memory.chunk_bytes = 64 * KiB;
         if (spills_)
             how.memory.dirty_limit_bytes = 1;
+        if (is_limited_)
+            how.memory.resident_limit_bytes = 1 * MiB;
         how.history = {.bytes_max = 1 << 30, .kept_over_sessions = is_kept_};
         how.procedures.add<int>(
             "raise", [](heap& of, int by) { raise(of, by); }, [](heap& of, int by) { raise(of, -by); });
@@ -684,6 +700,7 @@ private:
     bool depth_is_known_ = true;
     bool is_upgraded_ = false;
     bool spills_ = false;
+    bool is_limited_ = false;
     std::uint64_t names_ = 0;
     std::uint64_t numbers_ = 0;
     const std::string extra_ = dump_of_extra();
@@ -702,6 +719,8 @@ constexpr feature k_features[] = {
     {"rollback", &walk::rollback},
     {"bulk", &walk::bulk},
     {"spilling", &walk::spill},
+    {"limited memory", &walk::limit},
+    {"shrinking", &walk::shrink},
     {"undo", &walk::undo},
     {"redo", &walk::redo},
     {"go_to", &walk::go_to},
