@@ -289,13 +289,6 @@ typedef struct rem_options {
      * REM_NOT_SUPPORTED in a program that does not call rem_find_leaks() anywhere.
      */
     unsigned leak_frames;
-    /**
-     * Bytes of the heap that may be resident in this process when a section ends; at least 1 MiB. If more are resident,
-     * committed pages are evicted until 7/8 of the limit are left. What the file lacks stays: uncommitted changes, and
-     * changes that no checkpoint has written yet; these make a checkpoint due with the next commit if they take a
-     * quarter of the limit. 0: no limit.
-     */
-    size_t resident_limit_bytes;
 } rem_options;
 
 /**
@@ -1088,6 +1081,14 @@ rem_status rem_readers(rem_heap* heap, bool (*visit)(void* context, const rem_pa
 rem_status rem_writer(rem_heap* heap, bool (*visit)(void* context, const rem_participant* who), void* context);
 
 /* ---- Looking ---- */
+
+/**
+ * From now on, `bytes` of the heap may be resident in this process when a section ends; at least 1 MiB, or 0 for no limit.
+ * If more are resident, committed pages are evicted until 7/8 of the limit are left, and read from the file when they are
+ * used again. What the file lacks stays: uncommitted changes, and changes that no checkpoint has written yet; these make a
+ * checkpoint due with the next commit if they take a quarter of the limit. REM_INVALID_ARGUMENT.
+ */
+rem_status rem_limit_memory(rem_heap* heap, size_t bytes);
 
 /**
  * Counters since the heap was opened, and gauges (present values). Set `size` to sizeof(rem_stats); the library writes

@@ -28,7 +28,6 @@ namespace {
 
 constexpr std::chrono::milliseconds k_lazy_interval_min{1};
 constexpr std::chrono::milliseconds k_lazy_interval_max = std::chrono::hours(1);
-constexpr std::uint64_t k_resident_limit_min = 1 * MiB;
 constexpr std::chrono::milliseconds k_open_timeout_max = std::chrono::hours(1);
 
 track::tracker_choice tracker_of(tracking wanted) {
@@ -117,7 +116,7 @@ void take_memory(const std::filesystem::path& path, const memory_options& given,
         refuse(path, errc::invalid_argument, "options.memory.chunk_bytes must be a power of two from 64 KiB to 4 MiB.");
     into.base = given.base;
     into.aligned_blocks = given.aligned_blocks;
-    if (const std::uint64_t limit = given.resident_limit_bytes.bytes(); limit != 0 && limit < k_resident_limit_min)
+    if (const std::uint64_t limit = given.resident_limit_bytes.bytes(); limit != 0 && limit < txn::k_resident_limit_min)
         refuse(path, errc::invalid_argument,
                "options.memory.resident_limit_bytes must be 0, for no limit, or at least 1 MiB.");
     into.dirty_limit_bytes = given.dirty_limit_bytes;

@@ -83,7 +83,6 @@ void set_memory(const rem_options& given, heap_options& options) {
     options.memory.chunk_bytes = given.chunk_bytes;
     options.memory.base = given.base;
     options.memory.dirty_limit_bytes = given.dirty_limit_bytes;
-    options.memory.resident_limit_bytes = given.resident_limit_bytes;
 }
 
 void set_log(const rem_options& given, heap_options& options) {

@@ -1,6 +1,8 @@
 // The interface of limits of resident memory. This is a part (parts.hpp), implemented by resident_limits.hpp.
 #pragma once
 
+#include "base/units.hpp"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,6 +21,8 @@ class health;
 class heap_memory;
 struct heap_locks;
 
+inline constexpr std::uint64_t k_resident_limit_min = 1 * MiB; // of a whole heap
+
 class memory_limiter {
 public:
     memory_limiter() = default;
@@ -34,6 +38,8 @@ public:
     /// As keep_within_limits(), for a thread in a read section. Does nothing if another thread has the locks.
     virtual void keep_within_limits_beside_readers() noexcept = 0;
 
+    /// Sets the limit of the whole heap; 0: none. Acquires at_store.
+    virtual void limit_heap(std::uint64_t bytes) = 0;
     /// From now on counts what is resident at the end of each section. For tests, which then do the same each time.
     virtual void count_each_time() = 0;
 

@@ -25,7 +25,13 @@ constexpr std::uint64_t k_part_for_checkpoint = 4; // of the limit, which a chec
 } // namespace
 
 resident_limits::resident_limits(const limited_heap& of)
-    : of_(of), evictor_(of.image, of.view.memory(), of.view.committed()) {}
+    : of_(of), evictor_(of.image, of.view.memory(), of.view.committed()), limit_bytes_(of.limit_bytes) {}
+
+void resident_limits::limit_heap(std::uint64_t bytes) {
+    const std::lock_guard alone(of_.locks.at_store);
+    limit_bytes_ = bytes;
+    count_again_ = {};
+}
 
 void resident_limits::keep_within_limits() noexcept {
     const std::lock_guard alone(of_.locks.at_store);
@@ -77,8 +83,8 @@ result<void> resident_limits::keep(beside whom) {
     was_within_ = true;
     for (const heap_memory::limited_arena& each : of_.memory.limited_arenas())
         REM_TRY(keep(state_of(each.used.offset), each.used, each.limit_bytes, whom));
-    return of_.limit_bytes == 0 ? result<void>()
-                                : keep(heap_, {0, of_.view.memory().accessible_bytes()}, of_.limit_bytes, whom);
+    return limit_bytes_ == 0 ? result<void>()
+                             : keep(heap_, {0, of_.view.memory().accessible_bytes()}, limit_bytes_, whom);
 }
 
 result<void> resident_limits::keep(limited& of, heap_range where, std::uint64_t limit_bytes, beside whom) {

@@ -28,6 +28,7 @@ public:
 
     void keep_within_limits() noexcept override;
     void keep_within_limits_beside_readers() noexcept override;
+    void limit_heap(std::uint64_t bytes) override;
     void count_each_time() override { counts_each_time_ = true; }
     [[nodiscard]] usage resident() const override;
     [[nodiscard]] std::uint64_t evicted_bytes() const override { return evicted_bytes_; }
@@ -53,6 +54,7 @@ private:
     const limited_heap of_;
     // Guarded by at_store.
     view::page_evictor evictor_;
+    std::uint64_t limit_bytes_; // of the whole heap; 0: none
     limited heap_;
     std::vector<limited> arenas_;
     std::uint64_t growth_ = 0; // of the process, at which to count again

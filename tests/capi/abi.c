@@ -97,7 +97,6 @@ int main(void) {
     MEMBER(rem_options, log_directory);
     MEMBER(rem_options, open_timeout_ms);
     MEMBER(rem_options, leak_frames);
-    MEMBER(rem_options, resident_limit_bytes);
     STRUCT(rem_volatile_options);
     MEMBER(rem_volatile_options, size);
     MEMBER(rem_volatile_options, reserve_bytes);

@@ -244,6 +244,7 @@ private:
         case 35:
             (void)rem_checkpoint(h);
             (void)rem_shrink(h, nullptr);
+            (void)rem_limit_memory(h, 1024 * 1024);
             break;
         case 36:
             (void)rem_changed_pages(h, &size);

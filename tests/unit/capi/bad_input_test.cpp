@@ -77,6 +77,7 @@ std::vector<std::pair<const char*, std::function<rem_status(rem_heap*)>>> all_ca
         {"rem_savepoint_end", [](rem_heap* h) { return rem_savepoint_end(h, 1); }},
         {"rem_checkpoint", rem_checkpoint},
         {"rem_shrink", [](rem_heap* h) { return rem_shrink(h, &number); }},
+        {"rem_limit_memory", [](rem_heap* h) { return rem_limit_memory(h, 0); }},
         {"rem_undo", [](rem_heap* h) { return rem_undo(h, 1); }},
         {"rem_redo", [](rem_heap* h) { return rem_redo(h, 1); }},
         {"rem_go_to", [](rem_heap* h) { return rem_go_to(h, 1); }},

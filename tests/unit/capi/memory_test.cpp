@@ -260,10 +260,9 @@ TEST_F(c_memory, is_evicted_beyond_the_limit_of_the_heap) {
     ASSERT_OK(rem_close(heap));
     heap = nullptr;
     rem_options options = options_of(REM_SNAPSHOT);
-    options.resident_limit_bytes = k_mib - 1;
-    EXPECT_STATUS(rem_open(path.c_str(), &options, &heap), REM_INVALID_ARGUMENT);
-    options.resident_limit_bytes = k_mib;
     ASSERT_OK(rem_open(path.c_str(), &options, &heap));
+    EXPECT_STATUS(rem_limit_memory(heap, k_mib - 1), REM_INVALID_ARGUMENT);
+    ASSERT_OK(rem_limit_memory(heap, k_mib));
     auto* const block = static_cast<char*>(rem_alloc(heap, 8 * k_mib));
     std::memset(block, 'x', 8 * k_mib);
     ASSERT_OK(rem_commit(heap, REM_DURABLE));
