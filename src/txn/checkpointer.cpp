@@ -324,7 +324,6 @@ result<void> checkpointer::prepare_and_begin() {
     if (!composed)
         return composed.error();
     auto run = std::make_shared<checkpoint_run>(std::move(*composed), *mark, others_, *history);
-    asked_for_ = 0;
     const std::lock_guard guard(running_);
     run_ = std::move(run);
     return {};

@@ -90,7 +90,7 @@ public:
     /// reuse.
     result<void> make_room_for_before_images();
     /// Makes a checkpoint due if `reached`, a fraction of a limit, is 1 or more, as a limit of before-images would; from 2
-    /// on, commits wait for the checkpoint under way. Holds until a checkpoint begins or is done.
+    /// on, commits wait for the checkpoint under way. Holds until a checkpoint is done.
     void ask_for_one(double reached) { asked_for_ = std::max(asked_for_, reached); }
     [[nodiscard]] bool is_under_way() const { return run_ != nullptr; }
     /// Returns the sequence of the superblock that the checkpoint under way writes; 0 if none is under way.

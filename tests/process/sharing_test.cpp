@@ -78,9 +78,9 @@ TEST_F(sharing_heaps, evict_what_exceeds_their_limits_and_lose_nothing) {
     };
     const auto move_numbers = [&](heap& h, numbers& list, std::uint64_t seed) {
         std::mt19937_64 random(seed);
-        for (int section = 0; section < 200; ++section) {
-            h.write([&] {
-                for (int i = 0; i < 100; ++i) {
+        for (int section = 0; section < 60; ++section) {
+            h.write(durability::lazy, [&] {
+                for (int i = 0; i < 200; ++i) {
                     const std::size_t at = random() % k_count;
                     const std::uint64_t moved = random();
                     list[at] += moved;
@@ -94,7 +94,7 @@ TEST_F(sharing_heaps, evict_what_exceeds_their_limits_and_lose_nothing) {
                         throw std::runtime_error("number " + std::to_string(at) + " is of another version");
                 }
             });
-            if (section % 40 == 39)
+            if (section % 20 == 19)
                 h.checkpoint();
         }
         if (h.stats().evicted_bytes == 0)

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-namespace remanence::test {
+namespace remanence::test::limits_of_memory {
 namespace {
 
 constexpr std::uint64_t k_limit = 4 * MiB;
@@ -312,7 +312,7 @@ TEST_P(resident_limits, lose_nothing) {
             h.write([&] { change(false); });
             break;
         }
-        within += h.stats().resident_bytes <= k_limit ? 1 : 0;
+        within += h.stats().resident_bytes <= k_limit ? 1U : 0U;
         const std::size_t from = below(k_count - 10'000);
         ASSERT_TRUE(std::equal(list->begin() + static_cast<std::ptrdiff_t>(from),
                                list->begin() + static_cast<std::ptrdiff_t>(from + 10'000),
@@ -350,4 +350,4 @@ INSTANTIATE_TEST_SUITE_P(each, resident_limits,
                          name_of);
 
 } // namespace
-} // namespace remanence::test
+} // namespace remanence::test::limits_of_memory
