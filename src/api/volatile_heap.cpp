@@ -184,7 +184,7 @@ leak_report leaks_of(const detail::volatile_heap_impl& of) {
             return;
         left.add_type(record->type, record->asked);
         if (of.options.leak_frames != 0)
-            left.add_place({of.calls_of(each), of.calls_of(each) + of.options.leak_frames}, record->asked);
+            left.add_place(std::vector(of.calls_of(each), of.calls_of(each) + of.options.leak_frames), record->asked);
     });
     return left.report();
 }

@@ -24,7 +24,7 @@ using types::type_kind;
 using types::type_part;
 using types::type_row;
 
-constexpr std::uint64_t k_word = 8;
+constexpr std::uint64_t k_link_bytes = 8;
 
 /// How a block is reached. A higher value replaces a lower one.
 enum class reached : std::uint8_t {
@@ -75,7 +75,7 @@ public:
         return for_each_word(range, [&](std::uint64_t at, std::uint64_t value) {
             if (value - heap_.base < heap_.end) {
                 mark(value - heap_.base, how);
-            } else if (how == reached::by_all_links && value != 0 && value % k_word == 0) {
+            } else if (how == reached::by_all_links && value != 0 && value % k_link_bytes == 0) {
                 mark_beginning(at + value);
                 mark_beginning(begin_of_block + value);
             }
@@ -104,14 +104,14 @@ public:
 private:
     template <class Visit>
     result<void> for_each_word(heap_range range, const Visit& visit) {
-        const std::uint64_t begin = align_up(range.offset, k_word);
-        const std::uint64_t end = align_down(range.end(), k_word);
+        const std::uint64_t begin = align_up(range.offset, k_link_bytes);
+        const std::uint64_t end = align_down(range.end(), k_link_bytes);
         if (begin >= end || !heap_.bytes.contains(begin, end - begin))
             return {};
         auto bytes = heap_.bytes.at(begin, end - begin);
         if (!bytes)
             return bytes.error();
-        for (std::uint64_t at = begin; at != end; at += k_word) {
+        for (std::uint64_t at = begin; at != end; at += k_link_bytes) {
             std::uint64_t value = 0;
             std::memcpy(&value, *bytes + (at - begin), sizeof value);
             visit(at, value);
@@ -342,7 +342,7 @@ private:
                 // An iterator has the addresses of the element, of its block's beginning and end, and of a place in the
                 // array of blocks. The end may be the beginning of another block.
                 for (const unsigned word : {1U, 3U})
-                    REM_TRY(blocks_.for_each_address({of.at + iterator + word * k_word, k_word},
+                    REM_TRY(blocks_.for_each_address({of.at + iterator + word * k_link_bytes, k_link_bytes},
                                                      [&](std::uint64_t at) { blocks_.mark(at, reached::as_owned); }));
             }
             return {};
@@ -390,12 +390,12 @@ result<void> reach_directory(const heap_to_read& heap, marked_blocks& blocks) {
     if (!directory || *directory == nullptr)
         return directory ? result<void>() : directory.error();
     blocks.mark((*directory)->table, reached::as_owned);
-    auto slots = heap.bytes.at((*directory)->table, (*directory)->count * k_word);
+    auto slots = heap.bytes.at((*directory)->table, (*directory)->count * k_link_bytes);
     if (!slots)
         return slots.error();
     for (std::uint64_t i = 0; i != (*directory)->count; ++i) {
         std::uint64_t entry = 0;
-        std::memcpy(&entry, *slots + i * k_word, sizeof entry);
+        std::memcpy(&entry, *slots + i * k_link_bytes, sizeof entry);
         blocks.mark(entry, reached::as_owned);
     }
     return {};

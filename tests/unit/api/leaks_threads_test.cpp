@@ -2,6 +2,7 @@
 #include "fixture.hpp"
 
 #include <cstddef>
+#include <cstdint>
 #include <thread>
 #include <vector>
 
@@ -34,6 +35,35 @@ TEST(leaks_threads, blocks_of_all_threads_are_noted) {
     for (const leak_report::place& each : found.places)
         requested += each.requested_bytes;
     EXPECT_EQ(requested, k_threads * k_blocks * 24);
+}
+
+TEST(leaks_threads, are_looked_for_beside_write_sections) {
+    temp_dir dir;
+    heap_options options = small_heap();
+    options.checks.leak_frames = 4;
+    heap h = heap::create(dir / "leaks.rem", options);
+    auto& kept = h.root<list<string>>("kept");
+    constexpr std::uint64_t k_sections = 50;
+    std::vector<std::thread> threads;
+    for (int i = 0; i != 2; ++i) {
+        threads.emplace_back([&] {
+            for (std::uint64_t n = 0; n != k_sections; ++n) {
+                h.write(durability::none, [&] {
+                    kept.emplace_back("a text that is too long for the object itself");
+                    (void)h.make<std::uint64_t>(n); // leaks
+                });
+            }
+        });
+    }
+    std::uint64_t before = 0;
+    for (int i = 0; i != 20; ++i) {
+        const std::uint64_t now = h.leaks().blocks;
+        EXPECT_GE(now, before);
+        before = now;
+    }
+    for (std::thread& each : threads)
+        each.join();
+    EXPECT_EQ(h.leaks().blocks, 2 * k_sections);
 }
 
 } // namespace remanence::test
