@@ -227,6 +227,7 @@ protected:
             options.history = {.bytes_max = 64 * MiB, .kept_over_sessions = true};
         heap h = heap::open(dir_ / "h", options);
         detail::impl_of(h).engine().limiter()->count_each_time();
+        detail::impl_of(h).engine().copy_points_from(1); // so that asynchronous commits are in flight for a while
         return h;
     }
 
