@@ -33,8 +33,9 @@ result<void> page_evictor::evict(heap_range where, std::uint64_t from, std::uint
     return go(where.offset, begin);
 }
 
-// The kernel evicts clean pages of the file, and loses nothing even if a thread writes to them meanwhile. Pages that
-// other processes have mapped, or that are on a file system in memory, can only be dropped, and only if nobody writes.
+// If nobody writes, pages are dropped: those of the file stay in the kernel's page cache, so that they cost a fault when
+// they are used again, and the kernel evicts them when memory is short. Beside readers somebody may write without a
+// section, so the kernel is asked to evict them, which loses nothing; then they are read from the device.
 result<void> page_evictor::evict_piece(heap_range piece, beside whom, outcome& done) {
     std::byte* const base = memory_.base();
     const std::uint64_t chunk_bytes = image_.chunk_bytes();
@@ -73,9 +74,10 @@ result<void> page_evictor::evict_piece(heap_range piece, beside whom, outcome& d
     }
     sort_and_merge(clean_);
     for (const heap_range& pages : clean_) {
-        os::page_out(base + pages.offset, pages.bytes);
         if (whom == beside::nobody)
             os::drop_unlocked_pages(base + pages.offset, pages.bytes);
+        else
+            os::page_out(base + pages.offset, pages.bytes);
     }
     done.evicted_bytes += before - std::min(before, resident());
     return {};

@@ -128,6 +128,7 @@ public:
         heap h = heap::open_existing(path_, options());
         shelf& s = *h.find_root<shelf>("shelf");
         step(h, s, 6);
+        h.shrink();
         step(h, s, 7);
         told_.begun = k_removed;
         h.remove_root<shelf>("shelf");
