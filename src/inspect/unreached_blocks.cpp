@@ -203,8 +203,7 @@ public:
           reader_(heap.bytes, heap.path, heap.base, heap.end, *schema_),
           refer_(reader_),
           blocks_(blocks) {
-        reader_.listen(
-            [this](std::uint64_t begin, std::uint64_t /*bytes*/) { blocks_.mark(begin, reached::as_owned); });
+        reader_.listen([this](std::uint64_t begin, std::uint64_t /*bytes*/) { blocks_.mark(begin, owned_); });
     }
 
     /// Visits the root's object, and all that it contains.
@@ -218,6 +217,7 @@ public:
     }
     /// Visits the targets of the pointers that were found, and all that these lead to.
     result<void> follow_pointers() {
+        owned_ = reached::as_target; // a dangling pointer may lead to what only looks like an owner
         while (!targets_.empty()) {
             const object_place next = targets_.back();
             targets_.pop_back();
@@ -247,9 +247,13 @@ private:
             return true;
         }
         auto is_alone = lone_objects(reader_).is_alone(target);
-        if (is_alone && *is_alone)
-            REM_TRY(own(target));
-        return is_alone;
+        if (!is_alone || !*is_alone)
+            return is_alone;
+        REM_TRY(own(target));
+        // The object may be the base of a larger one, whose block has the same size.
+        const std::uint64_t rest = align_down(target.at + bytes, k_link_bytes);
+        REM_TRY(take_for_links({rest, block.end() - rest}));
+        return true;
     }
     result<void> own(object_place object) {
         REM_TRY(look(object));
@@ -313,10 +317,10 @@ private:
         if (row.shape == shape_kind::bits || (reader_.has_run(container.row) && !refer_.ask(row.parts[0].type)))
             return {};
         return reader_.for_each_element(container, [&](const element_place& each) -> result<bool> {
-            blocks_.mark(each.value.at, reached::as_owned); // its node
+            blocks_.mark(each.value.at, owned_); // its node
             REM_TRY(look(each.value));
             if (each.has_key) {
-                blocks_.mark(each.key.at, reached::as_owned);
+                blocks_.mark(each.key.at, owned_);
                 REM_TRY(look(each.key));
             }
             return true;
@@ -343,7 +347,7 @@ private:
                 // array of blocks. The end may be the beginning of another block.
                 for (const unsigned word : {1U, 3U})
                     REM_TRY(blocks_.for_each_address({of.at + iterator + word * k_link_bytes, k_link_bytes},
-                                                     [&](std::uint64_t at) { blocks_.mark(at, reached::as_owned); }));
+                                                     [&](std::uint64_t at) { blocks_.mark(at, owned_); }));
             }
             return {};
         default:
@@ -353,7 +357,7 @@ private:
         if (!memory)
             return memory.error();
         if (*memory != 0)
-            blocks_.mark(*memory, reached::as_owned);
+            blocks_.mark(*memory, owned_);
         return {};
     }
     result<void> take_for_links(heap_range opaque) {
@@ -371,6 +375,7 @@ private:
     }
 
     const reached opaque_;
+    reached owned_ = reached::as_owned; // how blocks are marked that a visited object owns
     std::shared_ptr<const types::type_description> schema_;
     object_reader reader_;
     rows_that_refer refer_;

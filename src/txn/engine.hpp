@@ -280,6 +280,7 @@ private:
     void begin_sharing(std::unique_ptr<sharing> shared);
     result<void> close_shared();
     result<void> shrink_committed();
+    result<void> commit_release_of_empty_slab();
     result<void> close_alone();
     result<void> close_finished();
     result<void> close_without_log();

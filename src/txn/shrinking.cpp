@@ -18,7 +18,9 @@ result<std::uint64_t> engine::shrink() {
                     path());
     if (has_history())
         return fail(errc::not_supported,
-                    path() + " has a history, and an undo may need what is free now. End the history first.", path());
+                    path() + " has a history, and an undo may need what is free now. Open it without one; a recorded "
+                             "history ends by rem history --end.",
+                    path());
     REM_TRY(point_.finish());
     REM_TRY(names_.find());
     {
@@ -39,8 +41,23 @@ result<std::uint64_t> engine::shrink() {
     return before - std::min(before, heap_.store->file_bytes());
 }
 
+// The slab that serves small requests keeps its section in use, even if it is empty. That it is given back is a change of
+// the allocator's own.
+result<void> engine::commit_release_of_empty_slab() {
+    {
+        const std::lock_guard allocation(locks_.allocation);
+        memory_.watch_allocator();
+        memory_.allocator().release_empty_slab();
+        if (!memory_.stop_watching_allocator())
+            return {};
+    }
+    auto made = try_to_commit({});
+    return made ? session_.await(*made, log::durability::durable) : result<void>(made.error());
+}
+
 result<void> engine::shrink_committed() {
     REM_TRY(checkpoints_.finish());
+    REM_TRY(commit_release_of_empty_slab());
     if (!session_.has_begun()) {
         REM_TRY(heap_.store->room().reserve_places());
         REM_TRY(session_.prepare());

@@ -1,5 +1,6 @@
 #include "view/page_evictor.hpp"
 
+#include "base/checksum.hpp"
 #include "base/range_list.hpp"
 #include "base/units.hpp"
 #include "track/private_copies.hpp"
@@ -66,6 +67,8 @@ result<void> page_evictor::evict_piece(heap_range piece, beside whom, outcome& d
             const chunk_state is = memory_.places().of(chunk);
             if (is == chunk_state::mapped) {
                 add_as_in_image(part, done);
+            } else if (is == chunk_state::fresh) {
+                add_zeros(part);
             } else if ((is == chunk_state::unmapped || is == chunk_state::moved) && chunk != mapped) {
                 mapped = chunk;
                 REM_TRY(map_if_as_in_image(chunk, done));
@@ -97,6 +100,16 @@ void page_evictor::add_as_in_image(heap_range written, outcome& done) {
         }
         if (is_as_in_image(pages))
             clean_.push_back(pages);
+    }
+}
+
+// A page of a chunk without a place in the file reads as zeros again when it was dropped.
+void page_evictor::add_zeros(heap_range written) {
+    const std::uint64_t unit = std::max(k_page_bytes, track::kernel_page_bytes());
+    for (std::uint64_t at = written.offset; at < written.end(); at += unit) {
+        const std::uint64_t bytes = std::min(unit, written.end() - at);
+        if (is_all_zeros({memory_.base() + at, static_cast<std::size_t>(bytes)}))
+            clean_.push_back({at, bytes});
     }
 }
 

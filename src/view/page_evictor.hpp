@@ -37,7 +37,7 @@ public:
     /// Evicts pages of `where`, beginning at `from` and going round, until `enough` bytes are evicted or
     /// all were looked at. Beside readers, evicts only pages to which nobody has written, and of these only those that
     /// the kernel can evict: not those that other processes have mapped. Otherwise also evicts written pages that equal
-    /// the image, and maps chunks from the file that are stored and equal it. Uncommitted changes stay, and pages that
+    /// the image, or are zeros in chunks that are not stored, and maps chunks from the file that are stored and equal it. Uncommitted changes stay, and pages that
     /// cannot be read in the image. Fails if memory cannot be mapped; throws std::bad_alloc, beside nobody perhaps in
     /// the middle of a change. Complexity: O(pages looked at).
     result<void> evict(heap_range where, std::uint64_t from, std::uint64_t enough, beside whom, outcome& done);
@@ -45,6 +45,7 @@ public:
 private:
     result<void> evict_piece(heap_range piece, beside whom, outcome& done);
     void add_as_in_image(heap_range written, outcome& done);
+    void add_zeros(heap_range written);
     result<void> map_if_as_in_image(std::uint64_t chunk, outcome& done);
     [[nodiscard]] bool is_as_in_image(heap_range pages);
 

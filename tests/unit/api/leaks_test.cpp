@@ -28,6 +28,24 @@ text long_text(int i) {
     return text("a text that is too long for the object itself, number ") + std::to_string(i).c_str();
 }
 
+struct first_of_label {
+    std::uint64_t values[5]; // NOLINT(modernize-avoid-c-arrays)
+};
+struct label {
+    first_of_label base;
+    node* text;
+};
+struct four_nodes {
+    node* a = nullptr;
+    node* b = nullptr;
+    node* c = nullptr;
+    node* d = nullptr;
+};
+struct two_ways {
+    four_nodes* four = nullptr;
+    rem::vector<char>* stale = nullptr;
+};
+
 /// Leads to nodes in each way that a schema describes.
 struct everything {
     node* chain = nullptr;
@@ -258,6 +276,31 @@ TEST_F(leaks, what_a_schema_does_not_describe_is_taken_for_pointers) {
     EXPECT_TRUE(h.leaks().clean());
     h.write([&] { h.root<holder>("holder").object = nullptr; });
     EXPECT_GT(h.leaks().blocks, 3U);
+}
+
+// A base and the whole object, or two unlike objects, may have blocks of the same size.
+TEST_F(leaks, what_a_pointer_of_another_type_leads_to_is_not_listed) {
+    heap_options how = small_heap();
+    how.memory.aligned_blocks = true;
+    heap& h = with(how);
+    auto& first = h.root<first_of_label*>("a base");
+    auto* const whole = h.make<label>();
+    whole->text = h.make<node>();
+    first = &whole->base;
+    h.commit();
+    EXPECT_EQ(h.leaks().blocks, 0U);
+    // What was a vector when it was destroyed is four pointers now.
+    auto& both = h.root<two_ways>("two ways");
+    both.stale = h.make<rem::vector<char>>();
+    void* const place = both.stale;
+    h.destroy(both.stale);
+    both.four = h.make<four_nodes>();
+    EXPECT_EQ(static_cast<void*>(both.four), place);
+    auto* const shared = h.make<node>();
+    both.four->b = both.four->c = both.four->d = shared;
+    shared->next = h.make<node>();
+    h.commit();
+    EXPECT_EQ(h.leaks().blocks, 0U);
 }
 
 TEST_F(leaks, blocks_in_arenas_count_and_arenas_themselves_do_not) {

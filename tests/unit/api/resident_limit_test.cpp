@@ -188,6 +188,21 @@ TEST(resident_limits_of_arenas, evict_what_was_written_in_them_and_nothing_else)
     EXPECT_TRUE(h.verify().clean());
 }
 
+// Such chunks have no place in the file.
+TEST(resident_limits_of_heaps, hold_for_pages_of_zeros) {
+    const temp_dir dir;
+    heap h = heap::open(dir / "h", limited());
+    auto& list = h.root<numbers>("list");
+    h.write([&] { list.resize(k_count); });
+    end_a_section(h);
+    EXPECT_LE(h.stats().resident_bytes, k_limit);
+    EXPECT_EQ(sum_of(list), 0U);
+    h.write([&] { list[k_count / 2] = 3; });
+    end_a_section(h);
+    EXPECT_EQ(std::ranges::count(list, 3U), 1);
+    EXPECT_TRUE(h.verify().clean());
+}
+
 TEST(resident_limits_of_arenas, hold_again_after_reopening) {
     const temp_dir dir;
     {

@@ -72,6 +72,20 @@ TEST_F(shrinking, ends_the_file_behind_what_is_in_use_while_the_heap_is_open) {
     EXPECT_TRUE(h.verify().clean());
 }
 
+TEST_F(shrinking, ends_the_file_where_only_small_blocks_were_freed) {
+    heap h = heap::create(path_);
+    auto& many = h.root<map<int, string>>("many");
+    h.write([&] {
+        for (int i = 0; i != 60'000; ++i)
+            many[i] = string(300, 'a');
+    });
+    h.write([&] { many.clear(); });
+    EXPECT_GT(h.shrink(), 16 * MiB);
+    EXPECT_LT(file_bytes(), k_short);
+    h.write([&] { many[1] = string(300, 'b'); });
+    EXPECT_TRUE(h.verify().clean());
+}
+
 TEST_F(shrinking, needs_no_commit_before) {
     {
         heap h = heap::create(path_);
@@ -112,7 +126,7 @@ TEST_F(shrinking, is_refused_where_others_may_need_the_space) {
     with_history.history = {.bytes_max = 64 * MiB};
     heap h = heap::open(path_, with_history);
     grow_and_free(h);
-    EXPECT_TRUE(is_error(error_of([&] { h.shrink(); }), errc::not_supported, path_, "End the history first"));
+    EXPECT_TRUE(is_error(error_of([&] { h.shrink(); }), errc::not_supported, path_, "rem history --end"));
     h.undo();
     EXPECT_EQ(h.find_root<vector<numbers>>("grown")->size(), 24U);
 }
