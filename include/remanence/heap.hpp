@@ -401,9 +401,10 @@ public:
     /// errc::poisoned, errc::read_only, errc::section_conflict. Complexity: O(pages committed since the last
     /// checkpoint); when space is given back, also the cost of commit() and O(pages given back).
     void checkpoint();
-    /// Makes the heap's file as short as what it holds permits, as close() does: a checkpoint(), after which the file also
-    /// loses what it keeps for parts of the heap that hold nothing any more. Returns by how many bytes it became shorter.
-    /// What lies behind the last chunk in use goes; chunks before it become holes.
+    /// Makes the heap's file as short as what it holds permits: a checkpoint(), after which the file also loses what it
+    /// keeps for parts of the heap that hold nothing any more. Returns by how many bytes it became shorter. What lies
+    /// behind the last chunk in use goes; chunks before it become holes. close() does the same, but keeps the part of the
+    /// heap that served the last small blocks, even if they were freed; this call makes a commit to give it back.
     ///
     /// Errors: those of checkpoint(); errc::uncommitted when memory has changes that are not committed;
     /// errc::not_supported when processes share the heap, which becomes shorter when the last of them closes it, or with
@@ -781,7 +782,8 @@ public:
     /// It follows members, containers and pointers by their types. It cannot do so in classes that hide their members,
     /// arrays that a plain pointer leads to, objects of derived classes, and undescribed roots of C. There each aligned
     /// word counts as a pointer if its value leads into a block, so a few leaked blocks may be missing from the report.
-    /// Blocks that only packed, tagged or unaligned pointers lead to are reported.
+    /// Blocks that only packed, tagged or unaligned pointers lead to are reported, and those whose addresses lie in
+    /// numbers, or in arrays and vectors of bytes (storage for objects that the program makes in place).
     ///
     /// Runs in a read section; no thread may change memory outside of sections meanwhile. Errors: errc::corrupt when
     /// the directory of roots, a schema, or an object that a root contains is damaged. O(heap), in time; memory

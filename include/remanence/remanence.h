@@ -478,8 +478,7 @@ typedef struct rem_arena_options {
     /** How large the arena may become: a power of two, 1 MiB or more. This only reserves addresses. 0: 1 GiB. */
     size_t room_bytes;
     /**
-     * Bytes of the arena that may be resident when a section ends, as rem_options::resident_limit_bytes, but of any
-     * size. 0: no limit.
+     * Bytes of the arena that may be resident when a section ends, as by rem_limit_memory(), but of any size. 0: no limit.
      */
     size_t resident_limit_bytes;
 } rem_arena_options;
@@ -1152,7 +1151,7 @@ rem_status rem_verify(const rem_heap* heap, rem_report* report,
 /**
  * Finds the blocks that no root reaches, and passes them to `found`, once; frees nothing. With rem_options::leak_frames
  * it also says where they were allocated. It looks at memory as it is, uncommitted changes included. Blocks that only
- * packed, tagged or unaligned pointers lead to are reported. In structs that were not described, and behind pointers to
+ * packed, tagged or unaligned pointers, or addresses in numbers or bytes, lead to are reported. In structs that were not described, and behind pointers to
  * arrays, each aligned word counts as a pointer if its value leads into a block, so a few blocks may be missing.
  * REM_CORRUPT when the roots are damaged. O(heap).
  */
