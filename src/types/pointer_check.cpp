@@ -45,8 +45,11 @@ public:
     [[nodiscard]] bool is_address(word value) {
         if (value < k_lowest_address || value >= os::k_address_end || value - base_ < reserved_bytes_) // P2
             return false;
-        return !heap_at_(pointer(value)).empty() ||
-               (!is_aligned(value, k_page_bytes) && memory_at(value) != nullptr); // P3, P4
+        if (!heap_at_(pointer(value)).empty())
+            return true;
+        const process_memory* const memory = memory_at(value); // P3
+        return memory != nullptr &&
+               (!is_aligned(value, k_page_bytes) || memory->what == process_memory::kind::stack_of_this_thread); // P4
     }
 
     /// True if a live block begins there whose allocator belonged to no heap.

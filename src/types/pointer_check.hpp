@@ -9,9 +9,9 @@
 //  P2  Only addresses from 4 GiB up count: small numbers are no pointers, even where a program's data begins at 4 MiB.
 //  P3  The address must lie in private, writable memory that belongs to no file (os::memory_of_process), or in another
 //      heap. So addresses of vtables, functions and constants do not count; a check of the whole heap counts them, too.
-//  P4  The start of a page of the process does not count, because objects rarely begin there. A hash container's load
-//      factor, the float 1, looks like such an address when the four bytes of padding behind it are the upper half of
-//      some address.
+//  P4  The start of a page of the process does not count, because objects rarely begin there, except on this thread's
+//      stack. A hash container's load factor, the float 1, looks like such an address when the four bytes of padding
+//      behind it are the upper half of some address.
 //
 //  P5  A string or container in the heap may own memory that belongs to no heap. Two things identify such an owner: the
 //      place of its allocator, and the mark in front of the block. Bytes that a program copied from its stack may

@@ -389,6 +389,8 @@ TEST_F(check_pointers, finds_nothing_where_all_lead_to_the_heap) {
 TEST_F(check_pointers, tells_where_each_pointer_leads) {
     const int local = 0;
     EXPECT_EQ(target_of(&local), "A pointer to the stack of this thread");
+    alignas(rem::k_page_bytes) const int at_a_page = 0; // P4
+    EXPECT_EQ(target_of(&at_a_page), "A pointer to the stack of this thread");
     const auto of_malloc = std::make_unique<int[]>(100);
     const std::string malloc_target = target_of(of_malloc.get() + 1);
     EXPECT_TRUE(malloc_target == "A pointer to malloc memory" ||
