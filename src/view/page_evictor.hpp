@@ -34,12 +34,12 @@ public:
         std::uint64_t newer_bytes = 0; // of pages that stay, since the image lacks their committed content
         std::uint64_t end = 0;         // where the next call should begin
     };
-    /// Evicts pages of `where`, beginning at `from` and going round, until `enough` bytes are evicted or
-    /// all were looked at. Beside readers, evicts only pages to which nobody has written, and of these only those that
-    /// the kernel can evict: not those that other processes have mapped. Otherwise also evicts written pages that equal
-    /// the image, or are zeros in chunks that are not stored, and maps chunks from the file that are stored and equal it. Uncommitted changes stay, and pages that
-    /// cannot be read in the image. Fails if memory cannot be mapped; throws std::bad_alloc, beside nobody perhaps in
-    /// the middle of a change. Complexity: O(pages looked at).
+    /// Evicts pages of `where`, beginning at `from` and going round, until `enough` bytes are evicted or all were looked
+    /// at. Beside readers, evicts only pages to which nobody has written, and of these only those that the kernel can
+    /// evict: not those that other processes have mapped. Otherwise also evicts written pages that equal the image or,
+    /// in chunks that are not stored, are zeros, and maps chunks from the file that are stored and equal it. Uncommitted
+    /// changes stay, and pages that cannot be read in the image. Fails if memory cannot be mapped; throws
+    /// std::bad_alloc, beside nobody perhaps in the middle of a change. Complexity: O(pages looked at).
     result<void> evict(heap_range where, std::uint64_t from, std::uint64_t enough, beside whom, outcome& done);
 
 private:
