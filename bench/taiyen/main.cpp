@@ -5,6 +5,7 @@
 #include "alloc/availability.hpp"
 
 #include <remanence/inspect.hpp>
+#include <remanence/remanence.h>
 #include <remanence/remanence.hpp>
 
 #include <algorithm>
@@ -46,6 +47,9 @@ constexpr std::string_view k_purpose = R"(Measures what the Taiyen heap manager 
                 and 32 bytes before the end of a page
   resize        4 blocks of 48 to 80 MiB, all of whose pages are written, are resized (76 of 100 operations), freed and allocated;
                 seconds per resizing, by volatile_heap, by glibc's realloc, and by allocating, copying and freeing
+  moves         a block of 1, 8, 64 and 512 MiB that was written grows to twice its size, and must move: in a volatile heap; by
+                rem_realloc() in a heap with a file, if it was never committed, was just committed, or was there when the heap was
+                opened; and by allocating, memmove() and freeing
   availability  a million operations on 100,000 blocks of 8 to 53 bytes, of which 76 of 100 resize; seconds of an operation.
                 Remarks tell how well the free memory serves requests (availability in volatile_heap.hpp)
   entries       5 million entries of 96 bytes made and linked in a heap and committed once; seconds of an entry
@@ -240,6 +244,77 @@ double measure_resizing(const allocator& by) {
     return seconds / count;
 }
 
+// --- moves
+
+struct c_heap {
+    explicit c_heap(const fs::path& file) : path(file) { open(); }
+    c_heap(const c_heap&) = delete;
+    c_heap& operator=(const c_heap&) = delete;
+    ~c_heap() { rem_close(handle); }
+    void open() { check(rem_open(path.c_str(), nullptr, &handle)); }
+    static void check(rem_status status) {
+        if (status != REM_OK)
+            throw std::runtime_error(rem_last_error()->message);
+    }
+    fs::path path;
+    rem_heap* handle = nullptr;
+};
+
+/// `resize` gets a block that was written, and behind which another lies.
+void measure_moves_by(const std::function<void*(std::size_t)>& allocate, const std::function<void(void*)>& free,
+                      const std::function<void*(void*, std::size_t was)>& resize,
+                      const std::function<void(void*)>& prepare = {}) {
+    for (const std::size_t mib : {1U, 8U, 64U, 512U}) {
+        const std::size_t bytes = mib << 20U;
+        void* const block = std::memset(allocate(bytes), 1, bytes);
+        void* const behind = allocate(100'000);
+        if (prepare)
+            prepare(block);
+        const bench::stopwatch watch;
+        auto* const moved = static_cast<char*>(resize(block, bytes));
+        const double seconds = watch.seconds();
+        if (moved == block || std::count(moved, moved + bytes, 1) != static_cast<std::ptrdiff_t>(bytes))
+            throw std::runtime_error("a block did not move as it should");
+        bench::hand_over({std::to_string(mib) + " MiB", seconds});
+        free(moved);
+        free(behind);
+    }
+}
+
+void measure_moves(std::string_view by, const fs::path& file) {
+    if (by == "volatile_heap" || by == "memmove") {
+        rem::volatile_heap memory;
+        return measure_moves_by([&](std::size_t bytes) { return memory.try_allocate(bytes); },
+                                [&](void* block) { memory.free(block); },
+                                [&](void* block, std::size_t was) -> void* {
+                                    if (by == "volatile_heap")
+                                        return memory.reallocate(block, 2 * was);
+                                    void* const moved = std::memmove(memory.try_allocate(2 * was), block, was);
+                                    memory.free(block);
+                                    return moved;
+                                });
+    }
+    c_heap heap(file);
+    const auto commit = [&](void* block) {
+        if (by == "heap, uncommitted")
+            return;
+        c_heap::check(rem_root_set(heap.handle, "block", block));
+        c_heap::check(rem_commit(heap.handle, REM_DURABLE));
+        if (by == "heap, committed")
+            return;
+        c_heap::check(rem_close(heap.handle));
+        heap.open();
+    };
+    measure_moves_by([&](std::size_t bytes) { return rem_alloc(heap.handle, bytes); },
+                     [&](void* block) {
+                         if (by != "heap, uncommitted")
+                             (void)rem_root_remove(heap.handle, "block");
+                         c_heap::check(rem_free(block));
+                         c_heap::check(rem_commit(heap.handle, REM_DURABLE));
+                     },
+                     [&](void* block, std::size_t was) { return rem_realloc(heap.handle, block, 2 * was); }, commit);
+}
+
 void measure_availability(const allocator& by) {
     constexpr std::size_t k_blocks = 100'000;
     constexpr int k_operations = 1'000'000;
@@ -310,6 +385,8 @@ void run_child(const std::vector<std::string>& words) {
         return make_entries(file);
     if (what == "restore")
         return restore_entries(file);
+    if (what == "moves")
+        return measure_moves(by, file);
     rem::volatile_heap memory;
     const std::optional<allocator> mimalloc = by == "mimalloc" ? of_mimalloc() : std::nullopt;
     if (what == "resize")
@@ -332,6 +409,7 @@ void run_parent(const bench::options& chosen) {
     const std::vector<std::pair<std::string, std::vector<std::string>>> all = {
         {"access", {"volatile_heap"}},
         {"resize", {"volatile_heap", "glibc", "copying"}},
+        {"moves", {"volatile_heap", "heap, uncommitted", "heap, committed", "heap, opened", "memmove"}},
         {"availability", {"heap", "volatile_heap", "glibc", "mimalloc"}},
         {"entries", {"heap"}},
         {"restore", {"heap"}}};

@@ -417,9 +417,10 @@ void* rem_alloc_dynamic(rem_heap* heap, size_t size, size_t room);
 void* rem_calloc(rem_heap* heap, size_t count, size_t size);
 /**
  * Makes a block larger or smaller and returns where it is now, aligned as by rem_alloc(). A block of whole pages stays
- * in place if it shrinks, or the pages behind it are free. A block that moves is copied, or, in a volatile heap,
- * remapped at its new address. The program must then set roots and pointers to it anew. Returns NULL on failure; the
- * block is then unchanged. If `block` is NULL, this acts as rem_alloc(). Size 0 counts as 1, and frees nothing.
+ * in place if it shrinks, or the pages behind it are free. A block that moves is copied; from 256 KiB on, its pages
+ * are remapped at its new address, except those that are mapped from the file. The program must then set roots and
+ * pointers to it anew. Returns NULL on failure; the block is then unchanged. If `block` is NULL, this acts as
+ * rem_alloc(). Size 0 counts as 1, and frees nothing.
  */
 void* rem_realloc(rem_heap* heap, void* block, size_t size);
 /**

@@ -164,7 +164,7 @@ void* rem_realloc(rem_heap* heap, void* block, size_t size) {
                 throw;
             return block;
         }
-        std::memcpy(moved, block, std::min(size, old->bytes));
+        memory.move_contents(block, moved, std::min(size, old->bytes));
         detail::check(memory.deallocate(block));
         return moved;
     });

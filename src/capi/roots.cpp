@@ -51,8 +51,9 @@ std::string stated_type(const char* type) {
                 impl.origin.path.string());
 }
 
-std::optional<types::root_view> look_up(const types::root_directory& roots, std::string_view name) {
-    auto found = roots.look_up(name);
+std::optional<types::root_view> look_up(const types::root_directory& roots, std::string_view name,
+                                        types::freed_objects freed) {
+    auto found = roots.look_up(name, freed);
     detail::check(found ? result<void>() : result<void>(found.error()));
     return *found;
 }
@@ -121,7 +122,7 @@ rem_status set_root(rem_heap* handle, const char* given_name, const void* object
         stored.size = size.value_or(left);
         if (described != nullptr)
             descriptions()->check_alone(memory, object, *described);
-        const auto former = look_up(types::root_directory(impl.memory()), name);
+        const auto former = look_up(types::root_directory(impl.memory()), name, types::freed_objects::accepted);
         if (former && !is_of_c(*former))
             raise_mismatch(impl, *former, type);
     });
@@ -129,7 +130,8 @@ rem_status set_root(rem_heap* handle, const char* given_name, const void* object
         types::root_directory roots(impl.memory());
         auto* const place =
             const_cast<void*>(object); // NOLINT(cppcoreguidelines-pro-type-const-cast): stored, not written to
-        detail::check(look_up(roots, name) ? roots.replace(name, stored, place) : roots.add(name, stored, place));
+        detail::check(look_up(roots, name, types::freed_objects::accepted) ? roots.replace(name, stored, place)
+                                                                           : roots.add(name, stored, place));
         if (described != nullptr)
             descriptions()->store(impl, *described);
     });
@@ -142,7 +144,7 @@ void* get_root(rem_heap* handle, const char* given_name, const F& is_right) {
     detail::heap_impl& impl = opened(handle).impl();
     const std::string_view name = name_of_root(given_name);
     const detail::read_section section(&impl);
-    const auto found = look_up(types::root_directory(impl.memory()), name);
+    const auto found = look_up(types::root_directory(impl.memory()), name, types::freed_objects::refused);
     if (!found) {
         note(REM_NOT_FOUND,
              ("there is no root \"" + std::string(name) + "\" in " + impl.origin.path.string() + '.').c_str(),
@@ -195,7 +197,8 @@ rem_status rem_root_remove(rem_heap* heap, const char* name) {
         const std::string_view wanted = capi::name_of_root(name);
         bool is_there = false;
         capi::look_before(opened, [&](detail::heap_impl& impl) {
-            const auto found = capi::look_up(types::root_directory(impl.memory()), wanted);
+            const auto found =
+                capi::look_up(types::root_directory(impl.memory()), wanted, types::freed_objects::accepted);
             if (found && !capi::is_of_c(*found))
                 capi::raise_mismatch(impl, *found, "a C block");
             is_there = found.has_value();
@@ -203,7 +206,8 @@ rem_status rem_root_remove(rem_heap* heap, const char* name) {
         if (is_there)
             capi::change_roots(opened, [&](detail::heap_impl& impl) {
                 types::root_directory roots(impl.memory());
-                const auto found = capi::look_up(roots, wanted); // read again, since another thread may have removed it
+                // Read again, since another thread may have removed it.
+                const auto found = capi::look_up(roots, wanted, types::freed_objects::accepted);
                 is_there = found && capi::is_of_c(*found);
                 if (is_there)
                     detail::check(roots.erase(wanted));

@@ -23,6 +23,9 @@ public:
         return copies_.append({0, bytes}, runs);
     }
     result<void> make_private(page_run where) override { return os::make_private(base_ + where.offset, where.bytes); }
+    result<void> move_pages(page_run from, std::uint64_t to) override {
+        return os::move_pages(base_ + from.offset, base_ + to, from.bytes);
+    }
     result<void> pause_writes(page_run where) override { return paused_.begin(where); }
     result<void> replace_paused(os::moving_mapping& by, std::uint64_t offset) override {
         return paused_.replace(by, offset);
@@ -44,6 +47,10 @@ unexpected no_scan_tier() {
 }
 
 } // namespace
+
+result<void> page_scanner::move_pages(page_run, std::uint64_t) {
+    return fail(errc::not_supported, "this tracker moves no pages.");
+}
 
 std::optional<tracker_choice> tracker_named(std::string_view name) {
     static constexpr std::pair<std::string_view, tracker_choice> k_names[] = {{"automatic", tracker_choice::automatic},

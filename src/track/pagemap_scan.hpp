@@ -39,6 +39,8 @@ public:
 
     /// Registers a range for asynchronous write-protection (UFFDIO_REGISTER).
     virtual int watch_writes(std::uint64_t start, std::uint64_t bytes) = 0;
+    /// Ends that for a part of the range, and the protection of its pages (UFFDIO_UNREGISTER).
+    virtual int stop_watching(std::uint64_t start, std::uint64_t bytes) = 0;
     /// PAGEMAP_SCAN.
     virtual int scan(kernel::pm_scan_arg& arguments) = 0;
     /// True if the kernel's fast path for PAGE_IS_WRITTEN does not miss swapped pages.

@@ -59,6 +59,10 @@ public:
         range.mode = UFFDIO_REGISTER_MODE_WP;
         return ::ioctl(fault_->get(), UFFDIO_REGISTER, &range);
     }
+    int stop_watching(std::uint64_t start, std::uint64_t bytes) override {
+        uffdio_range range{start, bytes};
+        return ::ioctl(fault_->get(), UFFDIO_UNREGISTER, &range);
+    }
     int scan(kernel::pm_scan_arg& arguments) override {
         return ::ioctl(pagemap_->get(), kernel::k_pagemap_scan, &arguments);
     }
@@ -120,6 +124,15 @@ public:
     void watch() override { busy_.begin_round(); }
 
     result<void> make_private(page_run where) override { return os::make_private(base_ + where.offset, where.bytes); }
+
+    // The kernel ends the registration of what it moves. Before Linux 6.13 a protected page would stay protected, but
+    // its next write would go unnoticed, so the protection ends first.
+    result<void> move_pages(page_run from, std::uint64_t to) override {
+        registered_ = false;
+        if (tables_->stop_watching(reinterpret_cast<std::uint64_t>(base_) + from.offset, from.bytes) != 0)
+            return tracker_failure("cannot end a registration");
+        return os::move_pages(base_ + from.offset, base_ + to, from.bytes);
+    }
 
     result<void> pause_writes(page_run where) override { return paused_.begin(where); }
     result<void> replace_paused(os::moving_mapping& by, std::uint64_t offset) override {

@@ -101,6 +101,10 @@ public:
     /// Makes a block of whole pages longer or shorter in place; block_of() returns its new size. Returns false, and
     /// does nothing, if no such block begins there or the pages after it are not free. O(log free runs).
     [[nodiscard]] bool resize(void* block, std::uint64_t bytes);
+    /// Gives the block at `to` the first `bytes` bytes of the block at `from`, whose contents are undefined afterwards.
+    /// Where both lie in anonymous memory and `bytes` are many, page tables change instead of copying. Nobody may use
+    /// the blocks meanwhile.
+    void move_contents(void* from, void* to, std::uint64_t bytes) noexcept;
     /// Returns by how much a block of this size increases allocated_bytes().
     [[nodiscard]] std::uint64_t bytes_of_block(std::uint64_t bytes, std::uint64_t alignment) const {
         return alloc::block_allocator::block_bytes(placed(bytes), alignment);

@@ -75,7 +75,7 @@ result<root_directory::position> root_directory::search(const format::root_direc
     std::uint64_t high = d.count;
     while (low < high) {
         std::uint64_t middle = low + (high - low) / 2;
-        auto root = reader_.entry(d, middle);
+        auto root = reader_.any_entry(d, middle);
         if (!root)
             return root.error();
         int order = root->name.compare(name);
@@ -274,7 +274,7 @@ result<void> root_directory::add(std::string_view name, const detail::type_finge
     return {};
 }
 
-result<std::optional<root_view>> root_directory::look_up(std::string_view name) const {
+result<std::optional<root_view>> root_directory::look_up(std::string_view name, freed_objects freed) const {
     auto d = directory();
     if (!d)
         return d.error();
@@ -285,9 +285,11 @@ result<std::optional<root_view>> root_directory::look_up(std::string_view name) 
         return where.error();
     if (!where->found)
         return std::optional<root_view>();
-    auto root = reader_.entry(**d, where->index);
+    auto root = reader_.any_entry(**d, where->index);
     if (!root)
         return root.error();
+    if (freed == freed_objects::refused)
+        REM_TRY(reader_.check_object(*root));
     return std::optional(view_of(*root));
 }
 
@@ -308,7 +310,7 @@ result<void> root_directory::replace(std::string_view name, const detail::type_f
     if (!there)
         return there.error();
     format::root_directory& dir = *there->in;
-    auto root = reader_.entry(dir, there->index);
+    auto root = reader_.any_entry(dir, there->index);
     if (!root)
         return root.error();
     std::uint64_t* table = table_of(memory_.base(), dir);

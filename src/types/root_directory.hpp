@@ -30,6 +30,9 @@ struct root_view {
 /// Says whether find() accepts a root whose type differs from the requested one only in the names of members.
 enum class renamed_members { refused, accepted };
 
+/// Says whether look_up() returns a root whose object was freed, and lies behind the end of the heap now.
+enum class freed_objects { refused, accepted };
+
 /// The fingerprint in an entry.
 struct stored_fingerprint {
     std::uint64_t hash;
@@ -73,7 +76,7 @@ public:
     /// longer `outdated`, or the root is gone. Error: errc::exhausted.
     result<void> renew(std::string_view name, const stored_fingerprint& outdated, const detail::type_fingerprint& type);
     /// Returns the root of this name, whatever its type; nothing if there is none. O(log roots). Error: errc::corrupt.
-    result<std::optional<root_view>> look_up(std::string_view name) const;
+    result<std::optional<root_view>> look_up(std::string_view name, freed_objects freed = freed_objects::refused) const;
     /// Gives a root another object, and perhaps another type. The former object stays allocated. Precondition: the root
     /// exists. Error: errc::exhausted.
     result<void> replace(std::string_view name, const detail::type_fingerprint& type, void* object);

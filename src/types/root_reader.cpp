@@ -34,6 +34,22 @@ result<format::root_directory*> root_reader::directory(std::uint64_t root_word) 
 }
 
 result<root_entry_view> root_reader::entry(const format::root_directory& d, std::uint64_t index) const {
+    auto found = any_entry(d, index);
+    if (found)
+        REM_TRY(check_object(*found));
+    return found;
+}
+
+result<void> root_reader::check_object(const root_entry_view& entry) const {
+    if (heap_.contains(entry.object, entry.bytes))
+        return {};
+    return fail(errc::corrupt,
+                "the root \"" + std::string(entry.name) + "\" of " + path_ +
+                    " leads to memory that was freed and given back. Remove the root, or set it to another object.",
+                path_);
+}
+
+result<root_entry_view> root_reader::any_entry(const format::root_directory& d, std::uint64_t index) const {
     auto slot = at(d.table + index * sizeof(std::uint64_t), sizeof(std::uint64_t));
     if (!slot)
         return slot.error();
@@ -46,7 +62,7 @@ result<root_entry_view> root_reader::entry(const format::root_directory& d, std:
     if (!whole)
         return whole.error();
     if (e.description_bytes > k_description_bytes_max || e.object < k_page_bytes ||
-        !heap_.contains(e.object, e.object_bytes) || (e.flags & ~format::k_root_is_position_independent) != 0)
+        (e.flags & ~format::k_root_is_position_independent) != 0)
         return damaged(offset);
     const auto* text = reinterpret_cast<const char*>(*whole + sizeof e);
     return root_entry_view{{text, e.name_bytes},

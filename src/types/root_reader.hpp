@@ -19,7 +19,7 @@ namespace remanence::types {
 struct root_entry_view {
     std::string_view name;
     std::string_view type;
-    std::uint64_t object; // heap offset; the object lies in the heap
+    std::uint64_t object; // heap offset
     std::uint64_t bytes;
     std::uint64_t fingerprint_hash;
     std::uint32_t fingerprint_algorithm;
@@ -35,8 +35,13 @@ public:
     /// Returns the directory that format::heap_header::root_word leads to; null if the word is 0, because no root was
     /// ever made. Error: errc::corrupt.
     result<format::root_directory*> directory(std::uint64_t root_word) const;
-    /// Returns the entry at this index, in the order of names. Error: errc::corrupt; the message gives the heap offset.
+    /// Returns the entry at this index, in the order of names. Its object lies in the heap. Error: errc::corrupt; the
+    /// message gives the heap offset, or names the root if a C program freed its block, and the heap ends before it now.
     result<root_entry_view> entry(const format::root_directory& d, std::uint64_t index) const;
+    /// As entry(), but the object may lie behind the end of the heap.
+    result<root_entry_view> any_entry(const format::root_directory& d, std::uint64_t index) const;
+    /// Fails unless the entry's object lies in the heap.
+    result<void> check_object(const root_entry_view& entry) const;
     /// Returns the decoded description of an entry; nothing if it has none. Error: errc::corrupt.
     result<std::optional<type_description>> description(const root_entry_view& entry) const;
 

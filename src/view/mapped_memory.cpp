@@ -78,6 +78,7 @@ result<void> mapped_memory::map_image_again(const view_options& options) {
     const std::uint64_t accessible = accessible_;
     places_ = {};
     file_holes_.clear();
+    moved_in_.clear();
     scattered_chunks_ = 0;
     REM_TRY(map_image(options));
     if (accessible > accessible_) {
@@ -152,6 +153,7 @@ result<void> mapped_memory::make_accessible(std::uint64_t bytes) {
 }
 
 result<void> mapped_memory::map_zeros(std::uint64_t from, std::uint64_t to) {
+    note_new_mapping({from, to - from});
     REM_TRY(os::map_anonymous(base() + from, to - from));
     if (!core_dump_)
         os::exclude_from_core(base() + from, to - from);
@@ -162,6 +164,7 @@ result<void> mapped_memory::map_zeros(std::uint64_t from, std::uint64_t to) {
 
 result<void> mapped_memory::map_copies(heap_range chunks) {
     const std::uint64_t chunk = image_.chunk_bytes();
+    note_new_mapping(chunks);
     REM_TRY(image_.file().map_private(base() + chunks.offset, chunks.bytes, image_.copy_of(chunks.offset),
                                       os::access::read_write));
     for (std::uint64_t each = chunks.offset / chunk; each < chunks.end() / chunk; ++each) {
@@ -176,7 +179,10 @@ result<bool> mapped_memory::make_zeros(std::uint64_t chunk) {
     const std::uint64_t from = chunk * image_.chunk_bytes();
     const std::uint64_t to = std::min(from + image_.chunk_bytes(), accessible_);
     if (!is_in_file_hole(chunk)) {
-        REM_TRY(os::drop_pages(base() + from, to - from));
+        if (without({{from, to - from}}, moved_in_) == std::vector<heap_range>{{from, to - from}})
+            REM_TRY(os::drop_pages(base() + from, to - from));
+        else
+            REM_TRY(map_zeros(from, to)); // joins the mappings around it
         return true;
     }
     if (!may_scatter())
@@ -207,6 +213,17 @@ bool mapped_memory::is_in_file_hole(std::uint64_t chunk) const {
     return behind != file_holes_.end() && behind->offset <= at;
 }
 
+result<void> mapped_memory::move_pages(heap_range from, std::uint64_t to) {
+    const heap_range target{to, from.bytes};
+    note_new_mapping(target);
+    if (moved_in_.size() >= k_scattered_chunks_max)
+        return fail(errc::exhausted, "too many blocks of this heap were moved.");
+    moved_in_.reserve(moved_in_.size() + 1);
+    REM_TRY(written_.tracker().move_pages(from, to));
+    moved_in_.insert(std::ranges::lower_bound(moved_in_, to, {}, &heap_range::offset), target);
+    return {};
+}
+
 result<void> mapped_memory::map_aside(os::moving_mapping& aside, std::uint64_t file_offset) {
     REM_TRY(image_.file().map_private(aside.base(), aside.bytes(), file_offset, os::access::read_write));
     advise(aside.base(), aside.bytes());
@@ -216,6 +233,7 @@ result<void> mapped_memory::map_aside(os::moving_mapping& aside, std::uint64_t f
 result<void> mapped_memory::replace_by_copy(std::uint64_t chunk, os::moving_mapping& aside) {
     const heap_range all = range_of(chunk);
     places_.reserve(chunk);
+    note_new_mapping(all);
     REM_TRY(aside.move_to(base() + all.offset));
     (void)places_.map(chunk);
     return tell_tracker(all, track::page_contents::file);

@@ -10,6 +10,7 @@
 #pragma once
 
 #include "base/range.hpp"
+#include "base/range_list.hpp"
 #include "base/result.hpp"
 #include "os/memory.hpp"
 #include "place/chunk_places.hpp"
@@ -90,6 +91,16 @@ public:
     /// step, since other threads may be reading.
     result<void> replace_by_copy(std::uint64_t chunk, os::moving_mapping& aside);
 
+    // Moving pages.
+
+    /// True if the chunk is anonymous memory, which may move, and to which other memory may move.
+    [[nodiscard]] bool is_anonymous(std::uint64_t chunk) const {
+        return places_.is_anonymous(chunk) && !is_in_file_hole(chunk);
+    }
+    /// Moves the pages of anonymous chunks to those of others, where they count as written. `from` then reads as zeros:
+    /// the caller maps it again. Fails, and moves nothing, if the tracker cannot move pages, or if many were moved.
+    result<void> move_pages(heap_range from, std::uint64_t to);
+
     // Notes about what other code has done.
 
     /// Notes that a commit stored the chunk for the first time.
@@ -97,7 +108,10 @@ public:
     /// Notes that a commit moved the chunk. Precondition: its memory holds the committed content.
     void note_moved(std::uint64_t chunk) { places_.commit_relocated(chunk); }
     /// Notes that the chunk is mapped from the copy to which it was spilled.
-    void note_spilled(std::uint64_t chunk) { places_.spill(chunk); }
+    void note_spilled(std::uint64_t chunk) {
+        places_.spill(chunk);
+        note_new_mapping(range_of(chunk));
+    }
     /// Notes that the chunk is anonymous again.
     void note_given_up(std::uint64_t chunk) { places_.give_up(chunk); }
 
@@ -113,6 +127,10 @@ public:
     void note_none_scattered() { scattered_chunks_ = 0; }
 
 private:
+    void note_new_mapping(heap_range where) {
+        if (!moved_in_.empty())
+            moved_in_ = without(moved_in_, {where});
+    }
     result<std::vector<store::extent>> gaps_to_map(std::span<const store::extent> extents, std::size_t stretches_max);
     void advise(std::byte* where, std::uint64_t bytes) const;
     result<void> tell_tracker(heap_range mapped, track::page_contents contents) {
@@ -132,6 +150,9 @@ private:
     bool read_ahead_;
     place::chunk_places places_;
     std::uint64_t scattered_chunks_ = 0;
+    /// Sorted ranges to which pages were moved. Each adds at most two mappings, since the kernel does not join moved
+    /// memory with that around it.
+    std::vector<heap_range> moved_in_;
     /// Sorted ranges of the heap that were mapped at opening from the holes of the file at which their copies would
     /// lie. A stored chunk follows each range, so that the file extends beyond it. Parts of the ranges may be mapped
     /// otherwise by now.

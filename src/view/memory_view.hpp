@@ -11,7 +11,7 @@
 // | chunk_spiller | memory that is written before its commit; with spilled_chunks |
 // | memory_settler | what goes back to the kernel after a checkpoint |
 //
-// page_evictor keeps memory within a limit; it is made where there is one.
+// page_evictor keeps memory within a limit; it is made where there is one. page_mover moves the contents of blocks.
 //
 // R4: only commit, rollback, settling and eviction, which hold the write lock, drop or remap committed pages. Spilling,
 // with the store locked and writers paused, remaps uncommitted ones.
@@ -57,6 +57,7 @@ public:
         return written_.has_tracker() ? written_.tracker().name() : "none";
     }
     [[nodiscard]] mapped_memory& memory() { return memory_; }
+    [[nodiscard]] written_pages& written() { return written_; }
     [[nodiscard]] committed_content& committed() { return committed_; }
     [[nodiscard]] change_collector& collector() { return collector_; }
     [[nodiscard]] chunk_spiller& spiller() { return spiller_; }

@@ -282,6 +282,10 @@ public:
     std::uint64_t redo_depth() override {
         return past_of(*engine_).with_steps([](const auto& steps) { return steps.redo_depth(); });
     }
+    void move(std::byte* from, std::byte* to, std::uint64_t bytes) override {
+        declare(to, bytes);
+        engine_->memory().move_contents(from, to, bytes);
+    }
     void declare(const std::byte* first, std::uint64_t bytes) override {
         if (kind_ == sections::watched && beside_)
             beside_->come_by();

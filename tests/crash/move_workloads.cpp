@@ -1,4 +1,4 @@
-// Chunks that are rewritten, and move to their other copy.
+// Chunks that are rewritten, and move to their other copy; and blocks that move by page tables.
 //
 // A long run: 159,151 states of 11 workloads, no violation.
 #include "workload_parts.hpp"
@@ -189,6 +189,75 @@ void moves_cut_short(session& program, session::cut how) {
     program.commit();
 }
 
+void move_largest(session& program) { program.move_block(largest(program)); }
+
+/// A block moves by page tables from chunks of each kind: never committed, just stored, mapped from the file.
+void moved_blocks(session& program) {
+    begin(program);
+    program.add_block(40);
+    program.add_block(k_block);
+    move_largest(program); // before any commit
+    program.add_block(k_block / 2);
+    program.commit();
+    move_largest(program); // just stored
+    program.poke(largest(program), 70 * KiB, 300);
+    program.commit();
+    move_largest(program);
+    program.rollback();
+    program.poke(largest(program), 100 * KiB, 3000);
+    program.commit(); // newer than what is stored
+    move_largest(program);
+    program.add_block(k_block); // perhaps where it was
+    program.commit(durability::lazy);
+    move_largest(program);
+    program.commit(durability::none);
+    program.checkpoint();
+    move_largest(program); // mapped from the file
+    program.remove_block(1);
+    program.commit();
+    program.verify();
+    program.checkpoint();
+    program.close();
+    program.open();
+    move_largest(program);
+    move_largest(program); // twice in one commit
+    program.poke(50);
+    program.commit();
+    program.expect_health();
+    program.die();
+    program.open();
+    move_largest(program);
+    program.rollback();
+    program.add_block(k_block);
+    move_largest(program);
+    program.remove_largest();
+    program.commit();
+    program.close();
+}
+
+/// The commit of a block that has moved ends at each of its operations.
+void moved_blocks_cut_short(session& program, session::cut how) {
+    begin(program);
+    program.add_block(k_block);
+    program.commit();
+    cut_at_each_operation(
+        program,
+        [&](std::uint64_t n) {
+            move_largest(program);
+            program.poke(200);
+            return program.try_commit(n, how);
+        },
+        [&] {
+            move_largest(program);
+            program.commit();
+        });
+    program.add_block(k_block);
+    program.commit();
+    move_largest(program);
+    program.commit();
+    program.close();
+}
+
 void move_and_go_on(session& program) {
     program.open();
     program.change_anything();
@@ -291,6 +360,13 @@ std::vector<workload> move_workloads() {
         {.name = "background_moved_and_given_back",
          .open = background_engine(k_tight),
          .phases = {moved_and_given_back}},
+        {.name = "moved_blocks", .open = engine_with(k_roomy), .phases = {moved_blocks}},
+        {.name = "moved_blocks_declared", .open = engine_with(k_roomy, sections::declared), .phases = {moved_blocks}},
+        {.name = "background_moved_blocks", .open = background_engine(k_tight), .phases = {moved_blocks}},
+        {.name = "moved_blocks_with_history", .open = engine_with_history(k_roomy), .phases = {moved_blocks}},
+        killed("killed_moved_blocks", engine_with(k_roomy), moved_blocks_cut_short, 2),
+        failing("failing_moved_blocks", background_engine(k_tight), moved_blocks_cut_short,
+                simulation::failed_sync::ext4, 2),
         {.name = "move_and_go_on",
          .open = engine_with(k_roomy),
          .phases = {move_and_go_on, move_and_go_on, move_and_go_on},

@@ -860,6 +860,18 @@ void session::add_sparse_block(std::uint64_t bytes, std::uint64_t every, std::ui
     link_block({offset, bytes});
 }
 
+void session::move_block(std::size_t index) {
+    const content::block from = current_.blocks()[index];
+    const std::byte* const old = store_->base() + from.offset;
+    const std::vector<std::byte> all(old, old + from.bytes);
+    const std::uint64_t offset = allocate(from.bytes);
+    store_->move(store_->base() + from.offset, store_->base() + offset, from.bytes);
+    current_.write(offset, all);
+    remove_block(index);
+    write_object(offset, list_block{.next = first_offset(), .id = random_.next(), .bytes = from.bytes});
+    link_block({offset, from.bytes});
+}
+
 void session::remove_block(std::size_t index) {
     const content::block gone = current_.blocks()[index];
     const std::uint64_t after =

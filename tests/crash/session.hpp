@@ -179,6 +179,8 @@ public:
     void add_zero_block(std::uint64_t bytes);
     /// Adds a block of which only the header and pieces of `written` bytes, `every` apart, are ever touched.
     void add_sparse_block(std::uint64_t bytes, std::uint64_t every, std::uint64_t written);
+    /// Moves a block that was filled to another place, and to the front of the list.
+    void move_block(std::size_t index);
     void remove_block(std::size_t index);
     void remove_largest();
     /// Overwrites bytes at a random place of a random block (that was filled), or, without one, of the root.

@@ -62,6 +62,31 @@ void spilled_commits(session& program) {
     program.close();
 }
 
+// Blocks that move by page tables, before and after their chunks are spilled.
+void spilled_and_moved(session& program) {
+    begin_to_spill(program);
+    program.add_block(400 * KiB);
+    program.move_block(0);
+    add_spilled(program);
+    program.move_block(k_spill_blocks); // spilled, at least in part
+    program.commit();
+    program.add_block(300 * KiB);
+    program.commit();
+    program.move_block(0); // just stored
+    add_spilled(program, 7);
+    program.move_block(7);
+    program.verify();
+    program.commit();
+    program.checkpoint();
+    add_spilled(program);
+    program.move_block(k_spill_blocks);
+    program.rollback();
+    program.add_block(450 * KiB);
+    program.move_block(0);
+    program.commit();
+    program.close();
+}
+
 // Rollbacks of what was spilled: its place is used again by less.
 void spilled_rollbacks(session& program) {
     begin_to_spill(program);
@@ -398,6 +423,10 @@ std::vector<workload> spill_workloads() {
         {.name = "spilled_commits", .open = spilling_engine(k_log), .phases = {spilled_commits}, .cost = 2},
         {.name = "spilled_rollbacks", .open = spilling_engine(k_log), .phases = {spilled_rollbacks}, .cost = 2},
         {.name = "spilled_and_freed", .open = spilling_engine(k_log), .phases = {spilled_and_freed}, .cost = 2},
+        {.name = "spilled_and_moved",
+         .open = spilling_engine(k_log, checkpointing::at_one_go, sections::ordinary),
+         .phases = {spilled_and_moved},
+         .cost = 2},
         {.name = "declared_spilled_commits",
          .open = spilling_engine(k_short_log, checkpointing::at_one_go, sections::declared),
          .phases = {spilled_commits},

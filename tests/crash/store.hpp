@@ -6,6 +6,7 @@
 #include "log/redo_log.hpp"
 #include "os/file.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -73,6 +74,11 @@ public:
     virtual result<void> close() = 0;
     virtual void* allocate(std::uint64_t bytes) = 0;
     virtual void deallocate(void* block, std::uint64_t bytes) = 0;
+    /// The bytes of one block become those of another.
+    virtual void move(std::byte* from, std::byte* to, std::uint64_t bytes) {
+        declare(to, bytes);
+        std::copy(from, from + bytes, to);
+    }
     /// These bytes will be written.
     virtual void declare(const std::byte* /*first*/, std::uint64_t /*bytes*/) {}
     virtual std::byte* base() = 0;

@@ -9,6 +9,7 @@
 #include "failing_calls.hpp"
 #include "program.hpp"
 
+#include "api/heap_impl.hpp"
 #include "support/temp_dir.hpp"
 
 #include <remanence/remanence.hpp>
@@ -179,6 +180,73 @@ TEST(failing_random_source, leaves_the_first_commit_of_a_session_to_be_repeated)
         EXPECT_TRUE(told.repeated != 0 || !told.heard.empty()) << "nobody heard";
     }
     EXPECT_GT(repeated, 0U);
+}
+
+/// A block of a heap moves by page tables, while the nth call fails. Returns whether there was an nth call.
+bool move_with_failing_call(std::uint64_t n, bool from_then_on, bool was_committed, bool is_committed) {
+    struct rolled_back {};
+    constexpr std::size_t k_bytes = 600'000;
+    const auto right = [](std::size_t i) { return static_cast<char>('a' + i % 23); };
+    const auto is_right = [&](const char* block) {
+        std::size_t i = 0;
+        while (i != k_bytes && block[i] == right(i))
+            ++i;
+        return i == k_bytes;
+    };
+    const auto dir = test::temp_dir::in_memory();
+    const std::filesystem::path path = dir.path() / "heap";
+    heap_options how{.memory = {.reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10}};
+    char* from = nullptr;
+    char* to = nullptr;
+    {
+        heap h = heap::open(path, how);
+        auto blocks = h.get_allocator<char>();
+        const auto fill = [&] {
+            from = blocks.allocate(k_bytes);
+            for (std::size_t i = 0; i != k_bytes; ++i)
+                from[i] = right(i);
+        };
+        if (was_committed)
+            h.write(fill);
+        try {
+            h.write([&] {
+                if (!was_committed)
+                    fill();
+                to = blocks.allocate(2 * k_bytes);
+                plan = {.armed = true, .from_then_on = from_then_on, .code = ENOMEM, .left = n};
+                detail::impl_of(h).memory().move_contents(from, to, k_bytes);
+                plan.armed = false;
+                EXPECT_TRUE(is_right(to)) << plan.struck;
+                blocks.deallocate(from, k_bytes);
+                if (!is_committed)
+                    throw rolled_back();
+            });
+        } catch (const rolled_back&) {
+            EXPECT_TRUE(!was_committed || is_right(from)) << plan.struck << ": after the rollback";
+        }
+        EXPECT_TRUE(h.verify().clean()) << plan.struck;
+        h.close();
+    }
+    const heap h = heap::open(path, how);
+    EXPECT_TRUE((!is_committed && !was_committed) || is_right(is_committed ? to : from))
+        << plan.struck << ": when it is opened again";
+    return !plan.struck.empty();
+}
+
+TEST(failing_system_calls_of_a_move, of_a_block_lose_nothing) {
+    std::set<std::string> struck;
+    for (unsigned variant = 0; variant != 8; ++variant) {
+        std::uint64_t n = 0;
+        for (;; ++n) {
+            SCOPED_TRACE("variant " + std::to_string(variant) + ", call " + std::to_string(n));
+            if (!move_with_failing_call(n, (variant & 1U) != 0, (variant & 2U) != 0, (variant & 4U) != 0))
+                break;
+            struck.emplace(plan.struck);
+        }
+        EXPECT_GT(n, 1U);
+    }
+    EXPECT_TRUE(struck.contains("mremap"));
+    EXPECT_TRUE(struck.contains("mmap"));
 }
 
 using old_values = remanence::vector<std::uint64_t>;

@@ -1,6 +1,7 @@
 // The joints: a random walk over what can be done to a heap, which goes from each feature to each other one, with a model of what the heap
 // must hold after each step: the objects, how many steps can be undone, which versions are kept. What a later release adds joins it: as a
 // function here, and a line in the table at the end.
+#include "api/heap_impl.hpp"
 #include "process/other_process.hpp"
 #include "support/seed.hpp"
 
@@ -148,6 +149,24 @@ public:
         is_limited_ = !is_limited_;
         open();
         return bulk();
+    }
+    /// A block moves by page tables, and is freed again.
+    bool moved_block() {
+        constexpr std::size_t k_bytes = 700'000;
+        content next = now();
+        heap_->write([&] {
+            change(next);
+            auto blocks = heap_->get_allocator<char>();
+            char* const block = blocks.allocate(k_bytes);
+            std::fill(block, block + k_bytes, 'm');
+            char* const moved = blocks.allocate(2 * k_bytes);
+            detail::impl_of(*heap_).memory().move_contents(block, moved, k_bytes);
+            blocks.deallocate(block, k_bytes);
+            EXPECT_EQ(std::count(moved, moved + k_bytes, 'm'), k_bytes);
+            blocks.deallocate(moved, 2 * k_bytes);
+        });
+        made(next);
+        return true;
     }
     /// The steps may need what is free now.
     bool shrink() {
@@ -720,6 +739,7 @@ constexpr feature k_features[] = {
     {"bulk", &walk::bulk},
     {"spilling", &walk::spill},
     {"limited memory", &walk::limit},
+    {"moved block", &walk::moved_block},
     {"shrinking", &walk::shrink},
     {"undo", &walk::undo},
     {"redo", &walk::redo},

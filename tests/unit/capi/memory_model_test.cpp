@@ -117,9 +117,9 @@ private:
     unsigned count_ = 0;
 };
 
-/// Mostly small, at times up to 256 KiB.
+/// Mostly small, at times up to 256 KiB, and rarely up to 2 MiB: such blocks move by page tables.
 std::size_t size_of(std::uint32_t seed) {
-    const std::uint32_t width = seed % 32 == 0 ? 18 : seed % 4 == 0 ? 13 : 8;
+    const std::uint32_t width = seed % 64 == 0 ? 21 : seed % 32 == 0 ? 18 : seed % 4 == 0 ? 13 : 8;
     return (seed / 32) % (1U << width);
 }
 

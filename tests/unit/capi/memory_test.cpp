@@ -1,14 +1,18 @@
 // Blocks: what rem_alloc() gives, what rem_free() takes, and what it refuses.
 #include "fixture.hpp"
+
+#include "base/units.hpp"
 #include "support/seed.hpp"
 
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cstring>
+#include <fstream>
 #include <limits>
 #include <random>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,12 +23,13 @@ namespace {
 class c_memory : public c_heap {
 protected:
     void SetUp() override { open(REM_SNAPSHOT); }
-    std::uint64_t allocated() {
-        rem_stats stats{};
-        stats.size = sizeof stats;
-        EXPECT_OK(rem_get_stats(heap, &stats));
-        return stats.allocated_bytes;
+    rem_stats stats() {
+        rem_stats found{};
+        found.size = sizeof found;
+        EXPECT_OK(rem_get_stats(heap, &found));
+        return found;
     }
+    std::uint64_t allocated() { return stats().allocated_bytes; }
     void expect_sound() { EXPECT_OK(rem_verify(heap, nullptr, nullptr, nullptr)); }
 };
 
@@ -149,6 +154,39 @@ TEST_F(c_memory, blocks_of_many_pages_change_their_size_where_they_are) {
     EXPECT_OK(rem_free(moved));
     EXPECT_OK(rem_free(behind));
     EXPECT_EQ(allocated(), before);
+}
+
+/// The memory of this process that is in use now, and not of files.
+std::uint64_t anonymous_bytes() {
+    std::uint64_t total = 0;
+    std::uint64_t resident = 0;
+    std::uint64_t of_files = 0;
+    std::ifstream("/proc/self/statm") >> total >> resident >> of_files;
+    return (resident - of_files) * 4096;
+}
+
+TEST_F(c_memory, a_large_block_that_moves_takes_its_memory_along) {
+    constexpr std::size_t k_bytes = std::size_t{64} << 20;
+    auto* const block = static_cast<char*>(rem_alloc(heap, k_bytes));
+    ASSERT_NE(block, nullptr);
+    std::memset(block, 'x', k_bytes);
+    block[k_bytes - 1] = 'y';
+    ASSERT_NE(rem_alloc(heap, 100'000), nullptr); // behind it
+    const std::uint64_t before = anonymous_bytes();
+    auto* const moved = static_cast<char*>(rem_realloc(heap, block, 2 * k_bytes));
+    ASSERT_NE(moved, nullptr);
+    ASSERT_NE(moved, block);
+    if (std::string_view(stats().tracker) != "trap") {
+        EXPECT_LT(anonymous_bytes(), before + k_bytes / 2) << "pages were copied";
+    }
+    EXPECT_EQ(std::count(moved, moved + k_bytes, 'x'), static_cast<std::ptrdiff_t>(k_bytes - 1));
+    EXPECT_EQ(moved[k_bytes - 1], 'y');
+    ASSERT_OK(rem_root_set(heap, "block", moved));
+    ASSERT_OK(rem_commit(heap, REM_DURABLE));
+    reopen(REM_SNAPSHOT);
+    EXPECT_EQ(rem_root_get(heap, "block"), moved);
+    EXPECT_EQ(std::count(moved, moved + k_bytes, 'x'), static_cast<std::ptrdiff_t>(k_bytes - 1));
+    expect_sound();
 }
 
 TEST_F(c_memory, what_realloc_adds_is_part_of_a_declared_commit) {

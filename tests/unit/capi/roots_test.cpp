@@ -171,6 +171,32 @@ TEST_F(c_roots, are_removed_without_their_object) {
     EXPECT_OK(rem_free(first));
 }
 
+/// The heap ends before the block once it is closed.
+TEST_F(c_roots, whose_block_was_freed_keep_no_other_root_from_being_found) {
+    account* const other = add_account("other", 5);
+    void* const large = rem_alloc(heap, 1'000'000);
+    ASSERT_OK(rem_root_set(heap, "freed", large));
+    ASSERT_OK(rem_commit(heap, REM_DURABLE));
+    ASSERT_OK(rem_free(large));
+    ASSERT_OK(rem_commit(heap, REM_DURABLE));
+    reopen();
+    EXPECT_EQ(account_at("other"), other);
+    EXPECT_EQ(rem_root_get(heap, "freed"), nullptr);
+    EXPECT_EQ(last_status(), REM_CORRUPT);
+    EXPECT_NE(std::string(rem_last_error()->message).find("the root \"freed\""), std::string::npos)
+        << rem_last_error()->message;
+    EXPECT_STATUS(rem_verify(heap, nullptr, nullptr, nullptr), REM_CORRUPT);
+    ASSERT_OK(rem_root_set(heap, "freed", other));
+    EXPECT_EQ(rem_root_get(heap, "freed"), other);
+    EXPECT_OK(rem_verify(heap, nullptr, nullptr, nullptr));
+    ASSERT_OK(rem_root_set(heap, "freed", rem_alloc(heap, 1'000'000)));
+    ASSERT_OK(rem_free(rem_root_get(heap, "freed")));
+    ASSERT_OK(rem_commit(heap, REM_DURABLE));
+    reopen();
+    ASSERT_OK(rem_root_remove(heap, "freed"));
+    EXPECT_OK(rem_verify(heap, nullptr, nullptr, nullptr));
+}
+
 TEST_F(c_roots, are_listed_by_name_with_their_types) {
     auto* const block = rem_alloc(heap, 24);
     ASSERT_OK(rem_root_set(heap, "z", block));

@@ -156,6 +156,7 @@ public:
     int watch_writes(std::uint64_t start, std::uint64_t bytes) override {
         return start == k_base && bytes == k_all_bytes ? 0 : -1;
     }
+    int stop_watching(std::uint64_t, std::uint64_t) override { return 0; }
     int scan(kernel::pm_scan_arg& arguments) override { return model_.scan(arguments); }
     [[nodiscard]] bool has_right_fast_path() const override { return model_.has_right_fast_path(); }
 
