@@ -1123,7 +1123,7 @@ typedef struct rem_stats {
     double page_efficiency;
     /** For how long commits waited for earlier asynchronous ones that were not in the log yet, in nanoseconds. */
     uint64_t point_wait_ns;
-    /* The next three are 0 unless the heap, or an arena of it, has a limit of resident memory. */
+    /* The next two are 0 while neither the heap nor an arena of it has a limit of resident memory. */
     uint64_t resident_bytes; /**< gauge: bytes of the heap's memory that are resident in this process */
     uint64_t dirty_bytes;    /**< part of resident_bytes, in pages that were written and not evicted since */
     uint64_t evicted_bytes;  /**< bytes evicted since the heap was opened, to keep within limits */
