@@ -81,7 +81,8 @@ struct heap_stats {
     std::uint64_t checkpoint_total_bytes; ///< gauge: bytes that the running checkpoint has to write
     std::uint64_t heap_bytes;             ///< gauge: length of the committed heap, from its base address
     std::uint64_t allocated_bytes;        ///< gauge: memory in live blocks, rounded to 8 bytes or to pages
-    // These are 0 unless the heap, or an arena of it, has a limit of resident memory: to count takes O(pages of the heap).
+    // The first two are 0 while neither the heap nor an arena of it has a limit of resident memory: to count takes
+    // O(pages of the heap).
     std::uint64_t resident_bytes; ///< gauge: bytes of the heap's memory that are resident in this process
     /// Gauge: part of resident_bytes, in pages that the process has written and not evicted since: uncommitted changes,
     /// committed ones that no checkpoint has written yet, and new memory that is not mapped from the file yet.

@@ -1124,7 +1124,7 @@ typedef struct rem_stats {
     double page_efficiency;
     /** For how long commits waited for earlier asynchronous ones that were not in the log yet, in nanoseconds. */
     uint64_t point_wait_ns;
-    /* The next three are 0 unless the heap, or an arena of it, has a limit of resident memory. */
+    /* The next two are 0 while neither the heap nor an arena of it has a limit of resident memory. */
     uint64_t resident_bytes; /**< gauge: bytes of the heap's memory that are resident in this process */
     uint64_t dirty_bytes;    /**< part of resident_bytes, in pages that were written and not evicted since */
     uint64_t evicted_bytes;  /**< bytes evicted since the heap was opened, to keep within limits */
@@ -1157,6 +1157,13 @@ rem_status rem_verify(const rem_heap* heap, rem_report* report,
  * REM_CORRUPT when the roots are damaged. O(heap).
  */
 rem_status rem_find_leaks(const rem_heap* heap, void (*found)(void* context, const rem_leaks* leaks), void* context);
+/**
+ * Frees the blocks that rem_find_leaks() finds, in a write section that commits, and passes what it has freed to
+ * `freed`, once; it may be NULL. What only a variable of a program points at is freed, too. REM_NOT_SUPPORTED, with
+ * nothing freed, if a root can lead to objects whose members are not described, so that a pointer might be missed.
+ * O(heap).
+ */
+rem_status rem_collect(rem_heap* heap, void (*freed)(void* context, const rem_leaks* leaks), void* context);
 
 #ifdef __cplusplus
 }

@@ -4,6 +4,7 @@
 #include "api/leak_part.hpp"
 #include "api/raise.hpp"
 #include "api/registry.hpp"
+#include "os/backtrace.hpp"
 #include "types/pointer_check.hpp"
 
 #include <cstdio>
@@ -27,7 +28,7 @@ bool resize(heap_impl& impl, void* block, std::size_t bytes) {
     return true;
 }
 
-void* allocate(heap_header* owner, std::size_t bytes, std::size_t alignment) {
+REM_ALLOCATES void* allocate(heap_header* owner, std::size_t bytes, std::size_t alignment) {
     heap_impl* impl = registry::find(owner);
     if (impl == nullptr)
         raise(errc::closed, "the heap from which memory is allocated is closed.");

@@ -6,6 +6,7 @@
 #include "api/raise.hpp"
 #include "api/registry.hpp"
 #include "os/anonymous_memory.hpp"
+#include "os/backtrace.hpp"
 #include "os/symbols.hpp"
 
 #include <algorithm>
@@ -38,7 +39,7 @@ private:
     scopes_end was_;
 };
 
-void* allocate_in_heap(void* heap, std::size_t bytes, std::size_t alignment) noexcept {
+REM_ALLOCATES void* allocate_in_heap(void* heap, std::size_t bytes, std::size_t alignment) noexcept {
     const apart_from_scope apart;
     try {
         return allocate(header_of(static_cast<heap_impl*>(heap)), bytes, alignment);
@@ -79,14 +80,14 @@ void free_block(void* block) noexcept {
         (void)impl->memory().deallocate(block);
 }
 
-void* reallocate_block(void* block, std::size_t bytes) noexcept {
+REM_ALLOCATES void* reallocate_block(void* block, std::size_t bytes) noexcept {
     const apart_from_scope apart;
     heap_impl* const impl = registry::find(block);
     if (impl == nullptr)
         return volatile_heap::of(block)->reallocate(block, bytes);
     const auto found = block_at(*impl, block);
     const std::size_t old_bytes = found ? found->bytes : 0;
-    if (bytes <= old_bytes && bytes >= old_bytes / 2)
+    if (bytes >= old_bytes / 2 && impl->memory().resize_within(block, bytes))
         return block;
     void* const moved = allocate_in_heap(impl, bytes, alignof(std::max_align_t));
     if (moved == nullptr)

@@ -127,7 +127,9 @@ public:
         return reinterpret_cast<void**>(record_of(of) + sizeof(block_record));
     }
 
-    [[nodiscard]] void* allocate(std::size_t bytes, std::size_t alignment, const std::type_info* type) {
+    // Inline, so that functions of volatile_heap call what notes their callers, and do not jump to it (REM_ALLOCATES).
+    [[nodiscard, gnu::always_inline]] void* allocate(std::size_t bytes, std::size_t alignment,
+                                                     const std::type_info* type) {
         if (!has_red_zone()) [[likely]]
             return blocks.allocate(bytes, alignment);
         void* const got = blocks.allocate(with_red_zone(bytes), alignment);
@@ -140,7 +142,7 @@ public:
             (void)open_red_zone_or_end(address);
         blocks.free(address);
     }
-    [[nodiscard]] void* reallocate(void* address, std::size_t bytes) {
+    [[nodiscard, gnu::always_inline]] void* reallocate(void* address, std::size_t bytes) {
         if (!has_red_zone())
             return blocks.reallocate(address, bytes);
         const block_record before = open_red_zone_or_end(address);
@@ -216,11 +218,12 @@ volatile_heap::~volatile_heap() {
     volatile_heaps.set(impl_->blocks.base(), impl_->blocks.reserved_bytes(), nullptr);
 }
 
-void* volatile_heap::try_allocate(std::size_t bytes, std::size_t alignment, const std::type_info* type) noexcept {
+REM_ALLOCATES void* volatile_heap::try_allocate(std::size_t bytes, std::size_t alignment,
+                                                const std::type_info* type) noexcept {
     return impl_->allocate(bytes, alignment, type);
 }
 
-void* volatile_heap::try_allocate_zeros(std::size_t bytes) noexcept {
+REM_ALLOCATES void* volatile_heap::try_allocate_zeros(std::size_t bytes) noexcept {
     if (!impl_->has_red_zone())
         return impl_->blocks.allocate_zeros(bytes);
     void* const got = impl_->allocate(bytes, alignof(std::max_align_t), nullptr);
@@ -234,12 +237,12 @@ void volatile_heap::free(void* address) noexcept {
         impl_->free(address);
 }
 
-void* volatile_heap::reallocate(void* address, std::size_t bytes) noexcept {
+REM_ALLOCATES void* volatile_heap::reallocate(void* address, std::size_t bytes) noexcept {
     return address == nullptr ? impl_->allocate(bytes, alignof(std::max_align_t), nullptr)
                               : impl_->reallocate(address, bytes);
 }
 
-void* volatile_heap::allocate_dynamic(std::size_t bytes, std::size_t room_bytes) noexcept {
+REM_ALLOCATES void* volatile_heap::allocate_dynamic(std::size_t bytes, std::size_t room_bytes) noexcept {
     void* const got = impl_->blocks.allocate_with_room(impl_->with_red_zone(bytes),
                                                        impl_->with_red_zone(std::max(bytes, room_bytes)));
     if (got != nullptr && impl_->has_red_zone())
@@ -309,7 +312,7 @@ bool detail::begins_block(const volatile_heap& of, const void* address) noexcept
 
 void volatile_heap::trim() noexcept { impl_->blocks.trim(); }
 
-void* volatile_heap::do_allocate(std::size_t bytes, std::size_t alignment) {
+REM_ALLOCATES void* volatile_heap::do_allocate(std::size_t bytes, std::size_t alignment) {
     void* const got = impl_->allocate(bytes, alignment, nullptr);
     if (got == nullptr)
         throw std::bad_alloc();

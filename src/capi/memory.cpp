@@ -3,6 +3,7 @@
 #include "base/units.hpp"
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
+#include "os/backtrace.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -106,11 +107,11 @@ void free_block(void* block) {
 
 } // namespace remanence::capi
 
-void* rem_alloc(rem_heap* heap, size_t size) {
+REM_ALLOCATES void* rem_alloc(rem_heap* heap, size_t size) {
     return capi::guard_or<void*>(nullptr, [&] { return capi::allocate(heap, capi::usual_alignment(size), size); });
 }
 
-void* rem_alloc_aligned(rem_heap* heap, size_t alignment, size_t size) {
+REM_ALLOCATES void* rem_alloc_aligned(rem_heap* heap, size_t alignment, size_t size) {
     return capi::guard_or<void*>(nullptr, [&] {
         if (capi::find_volatile(heap) == nullptr)
             (void)capi::opened(heap);
@@ -120,11 +121,11 @@ void* rem_alloc_aligned(rem_heap* heap, size_t alignment, size_t size) {
     });
 }
 
-void* rem_alloc_dynamic(rem_heap* heap, size_t size, size_t room) {
+REM_ALLOCATES void* rem_alloc_dynamic(rem_heap* heap, size_t size, size_t room) {
     return capi::guard_or<void*>(nullptr, [&] { return capi::allocate_dynamic(heap, size, room); });
 }
 
-void* rem_calloc(rem_heap* heap, size_t count, size_t size) {
+REM_ALLOCATES void* rem_calloc(rem_heap* heap, size_t count, size_t size) {
     return capi::guard_or<void*>(nullptr, [&] {
         if (capi::find_volatile(heap) == nullptr)
             (void)capi::opened(heap); // throws if the heap is closed
@@ -134,7 +135,7 @@ void* rem_calloc(rem_heap* heap, size_t count, size_t size) {
     });
 }
 
-void* rem_realloc(rem_heap* heap, void* block, size_t size) {
+REM_ALLOCATES void* rem_realloc(rem_heap* heap, void* block, size_t size) {
     return capi::guard_or<void*>(nullptr, [&]() -> void* {
         if (capi::volatile_face* const memory = capi::find_volatile(heap)) {
             if (block == nullptr)
@@ -152,15 +153,14 @@ void* rem_realloc(rem_heap* heap, void* block, size_t size) {
         const auto old = memory.contains(block) ? memory.block_of(block) : std::nullopt;
         if (!old || old->start != block)
             capi::refuse_argument("rem_realloc: no block of this heap begins at the address.");
-        const bool fits = size <= old->bytes;
-        if ((fits && size >= old->bytes / 2) || detail::resize(impl, block, size))
+        if (detail::resize(impl, block, size))
             return block;
         void* moved = nullptr;
         try {
             moved = detail::allocate(reinterpret_cast<detail::heap_header*>(memory.owner_of(block)), size,
                                      capi::usual_alignment(size));
         } catch (const std::bad_alloc&) {
-            if (!fits)
+            if (!memory.resize_within(block, size))
                 throw;
             return block;
         }
@@ -170,7 +170,7 @@ void* rem_realloc(rem_heap* heap, void* block, size_t size) {
     });
 }
 
-void* rem_arena_alloc(rem_arena* arena, size_t size) {
+REM_ALLOCATES void* rem_arena_alloc(rem_arena* arena, size_t size) {
     return capi::guard_or<void*>(nullptr, [&] {
         const heap* const around = arena == nullptr ? nullptr : heap_of(arena);
         if (around == nullptr || detail::impl_of(*around).memory().owner_of(arena) != static_cast<void*>(arena) ||

@@ -1,4 +1,5 @@
-// Which pages of this process's memory are resident, from /proc/self/pagemap, and evicting them.
+// Which pages of this process's memory are resident, from /proc/self/pagemap, and evicting them. The kernel's page of
+// zeros does not count (Linux 6.7).
 #pragma once
 
 #include "base/range.hpp"

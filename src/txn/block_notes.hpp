@@ -25,9 +25,9 @@ public:
     block_notes& operator=(const block_notes&) = delete;
     virtual ~block_notes() = default;
 
-    /// Notes the calls that led to this allocation, up to the one that returns to `inner`. Replaces an earlier note of
-    /// the same address. Without memory, notes nothing.
-    virtual void add(const void* block, std::uint64_t asked, const void* inner) noexcept = 0;
+    /// Notes the calls that led to this allocation. Replaces an earlier note of the same address. Without memory, only
+    /// forgets that one.
+    virtual void add(const void* block, std::uint64_t asked) noexcept = 0;
     /// Adds the type of the object in the block to its note, if there is one.
     virtual void add_type(const void* block, const std::type_info& type) noexcept = 0;
     /// Returns the note of the block that was allocated last at this address, even if it was freed since.
@@ -36,11 +36,17 @@ public:
     virtual void add_to(std::string& message, const void* block) const = 0;
     /// Writes the same to standard error.
     virtual void tell(const void* block) const = 0;
-    /// All blocks are committed: a rollback no longer undoes their allocation.
+    /// All allocations are committed, so that no rollback undoes them.
     virtual void all_is_committed() noexcept = 0;
-    /// Forgets the notes since all_is_committed(), because these allocations were undone: other blocks may now lie
-    /// there. `committed_too`: forgets all notes. O(notes).
-    virtual void forget(bool committed_too) noexcept = 0;
+    /// A moment to which go_back_to() can lead. All moments end with all_is_committed() and forget_all(), and those after
+    /// a moment when notes go back to it.
+    using moment = std::uint64_t;
+    static constexpr moment k_last_commit = 0;
+    [[nodiscard]] virtual moment now() noexcept = 0;
+    /// Makes the notes those of that moment, because memory is. O(notes since then).
+    virtual void go_back_to(moment earlier) noexcept = 0;
+    /// Forgets all notes, because other blocks may now lie at these addresses. O(notes).
+    virtual void forget_all() noexcept = 0;
 };
 
 /// A block_notes_maker.

@@ -284,6 +284,7 @@ void committer::accept(const pending_commit& commit) {
         view_.accept_copies(commit.changes, *commit.copies);
     } else if (commit.scope == commit_scope::declared) {
         view_.accept_declared(commit.changes);
+        memory_.allocations_are_committed();
     } else {
         view_.accept(commit.changes);
         all_is_committed();

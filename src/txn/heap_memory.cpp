@@ -41,6 +41,10 @@ result<void> heap_memory::restored() {
         declared_.note_other_changes();
         REM_TRY(format_header());
     }
+    if (notes_ != nullptr && options_.is_shared)
+        notes_->forget_all(); // other processes may have freed blocks, and allocated others there
+    else if (notes_ != nullptr)
+        notes_->go_back_to(block_notes::k_last_commit);
     return check_allocator();
 }
 
@@ -79,8 +83,6 @@ result<void> heap_memory::format_header() {
 [[gnu::cold]] result<void> heap_memory::check_allocator() {
     if (thread_caches_ != nullptr)
         thread_caches_->forget();
-    if (notes_ != nullptr)
-        notes_->forget(options_.is_shared); // other processes may have freed blocks, and allocated others there
     auto sound = allocator_->check_state();
     if (sound || sound.why().code != errc::corrupt)
         return sound;
@@ -285,7 +287,7 @@ unexpected heap_memory::why_no_block(const void* address, const std::optional<al
     if (!around) {
         unexpected why = fail(errc::invalid_argument,
                               where + " belongs to no block: it was freed before, or never allocated.", path());
-        add_origin(why, address);
+        add_origin(why.why().message, address);
         return why;
     }
     return fail(errc::invalid_argument,
@@ -316,6 +318,8 @@ bool heap_memory::resize(void* block, std::uint64_t bytes) {
     const auto found = block_of_locked(block);
     if (!found || found->start != block || bytes > k_heap_bytes_max)
         return false;
+    if (placed(bytes) >= found->bytes / 2 && resize_within_locked(*found, bytes))
+        return true;
     // No other block uses the rest of the last page.
     const std::uint64_t whole = align_up(red_zones_ ? with_red_zone(bytes) : bytes, k_page_bytes);
     if (!is_aligned(offset_of(block), placed_at(whole, 1)))
@@ -331,6 +335,23 @@ bool heap_memory::resize(void* block, std::uint64_t bytes) {
     spiller_.spill_if_due({at + found->bytes, whole > found->bytes ? whole - found->bytes : 0});
     if (looks_after_blocks_) [[unlikely]]
         look_after({block, whole}, bytes);
+    return true;
+}
+
+bool heap_memory::resize_within(void* block, std::uint64_t bytes) {
+    const std::lock_guard allocation(locks_.allocation);
+    const auto found = block_of_locked(block);
+    return found && found->start == block && resize_within_locked(*found, bytes);
+}
+
+bool heap_memory::resize_within_locked(const alloc::block& of, std::uint64_t bytes) {
+    if (placed(bytes) > of.bytes)
+        return false;
+    if (looks_after_blocks_) [[unlikely]] {
+        declared_.note_allocation();
+        look_at_freed(of.start, of.bytes);
+        look_after(of, bytes);
+    }
     return true;
 }
 

@@ -98,9 +98,12 @@ public:
     /// Frees a block whose size the caller does not know. If no block begins there, fails with errc::invalid_argument
     /// and the reason, and does nothing. O(log of the block's size).
     result<void> deallocate(void* block);
-    /// Makes a block of whole pages longer or shorter in place; block_of() returns its new size. Returns false, and
-    /// does nothing, if no such block begins there or the pages after it are not free. O(log free runs).
+    /// Makes a block longer or shorter in place; block_of() returns its new size. If `bytes` fit in the block and use half
+    /// of it or more, its size stays. Returns false, and does nothing, if no block begins there, or if it must change
+    /// but is no block of whole pages or the pages after it are not free. O(log free runs).
     [[nodiscard]] bool resize(void* block, std::uint64_t bytes);
+    /// Does the same, but never changes the size of the block, even if `bytes` use little of it.
+    [[nodiscard]] bool resize_within(void* block, std::uint64_t bytes);
     /// Gives the block at `to` the first `bytes` bytes of the block at `from`, whose contents are undefined afterwards.
     /// Where both lie in anonymous memory and `bytes` are many, page tables change instead of copying. Nobody may use
     /// the blocks meanwhile.
@@ -166,22 +169,34 @@ public:
     result<void> begin();
     /// Validates header and allocator again. Call it when memory has gone back to the last commit.
     result<void> restored();
+    /// Returns what restored_in_part() needs to know of a savepoint that is made now.
+    [[nodiscard]] block_notes::moment moment_of_notes() {
+        return notes_ != nullptr ? notes_->now() : block_notes::k_last_commit;
+    }
     /// Validates the allocator again. Call it when memory has gone back to a savepoint.
-    result<void> restored_in_part() { return check_allocator(); }
+    result<void> restored_in_part(block_notes::moment savepoint) {
+        if (notes_ != nullptr)
+            notes_->go_back_to(savepoint);
+        return check_allocator();
+    }
     /// Validates the allocator again. Call it when memory has become another state, as by an undo.
     result<void> changed_under_allocator() {
         if (notes_ != nullptr)
-            notes_->forget(true);
+            notes_->forget_all();
         return check_allocator();
     }
     /// Everything in memory is committed.
     void all_is_committed() {
         declared_.note_no_other_changes();
+        allocations_are_committed();
+    }
+    /// All changes to the allocator's structures are committed.
+    void allocations_are_committed() {
         if (notes_ != nullptr)
             notes_->all_is_committed();
     }
-    /// Adds to a failure which calls allocated the block that was allocated last at this address, if that was noted.
-    [[gnu::cold]] void add_origin(unexpected& to, const void* block) const;
+    /// Adds to a message which calls allocated the block that was allocated last at this address, if that was noted.
+    [[gnu::cold]] void add_origin(std::string& message, const void* block) const;
     /// Returns the allocator, after all slabs and blocks of thread caches have been returned to it.
     [[nodiscard]] alloc::block_allocator& allocator() {
         settle_thread_caches();
@@ -245,6 +260,7 @@ private:
     [[gnu::noinline]] bool settle_thread_caches() const;
     [[nodiscard]] bool may_turn_on_thread_caches();
     void put_red_zone(const alloc::block& of, std::uint64_t asked);
+    [[nodiscard]] bool resize_within_locked(const alloc::block& of, std::uint64_t bytes);
     /// Puts the red zone of a new or resized block, and notes where it was allocated.
     [[gnu::noinline]] void look_after(const alloc::block& of, std::uint64_t asked);
     /// Ends the process if the red zone of a block that is to be freed or resized was overwritten. If the program noted

@@ -45,8 +45,8 @@ public:
 
     // From any thread.
 
-    /// Returns how many bytes of the heap are resident, and how many of these are in pages that the process has written.
-    /// O(pages of the heap).
+    /// Returns how many bytes of the heap are resident, and how many of these are in pages that the process has written;
+    /// zeros while there is no limit. O(pages of the heap).
     struct usage {
         std::uint64_t resident_bytes = 0;
         std::uint64_t dirty_bytes = 0;

@@ -19,7 +19,7 @@ unexpected overrun(const heap_memory& memory, const alloc::block& of) {
             " bytes with its red zone, were overwritten. The program wrote behind the end of the block; roll back, "
             "and look for the place.",
         memory.path());
-    memory.add_origin(why, of.start);
+    memory.add_origin(why.why().message, of.start);
     return why;
 }
 
@@ -36,7 +36,7 @@ void heap_memory::look_after(const alloc::block& of, std::uint64_t asked) {
     if (red_zones_)
         put_red_zone(of, asked);
     if (notes_ != nullptr)
-        notes_->add(of.start, asked, __builtin_return_address(0));
+        notes_->add(of.start, asked);
 }
 
 void heap_memory::look_at_freed(const void* block, std::uint64_t bytes) const {
@@ -50,9 +50,9 @@ void heap_memory::look_at_freed(const void* block, std::uint64_t bytes) const {
         os::abort_with("the bytes behind this block were overwritten", block);
 }
 
-void heap_memory::add_origin(unexpected& to, const void* block) const {
+void heap_memory::add_origin(std::string& message, const void* block) const {
     if (notes_ != nullptr)
-        notes_->add_to(to.why().message, block);
+        notes_->add_to(message, block);
 }
 
 void heap_memory::note_type(const void* block, const std::type_info& type) {

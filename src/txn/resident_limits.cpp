@@ -130,7 +130,8 @@ memory_limiter::usage resident_limits::resident() const {
     const std::uint64_t bytes = [&] {
         const std::lock_guard alone(of_.locks.at_store);
         const std::lock_guard allocation(of_.locks.allocation);
-        return of_.memory.accessible_bytes();
+        const bool has_limit = limit_bytes_ != 0 || !of_.memory.limited_arenas().empty();
+        return has_limit ? of_.memory.accessible_bytes() : 0;
     }();
     const os::resident_count found = os::count_resident(of_.view.base(), bytes);
     return {found.bytes(), found.private_bytes};

@@ -14,7 +14,7 @@ result<std::uint64_t> savepoints::make(std::size_t depth) {
     auto pages = keep_written();
     if (!pages)
         return pages.error();
-    made_.push_back({next_, depth, std::move(*pages), step_});
+    made_.push_back({next_, depth, std::move(*pages), step_, memory_.moment_of_notes()});
     spiller_.hold(true);
     return next_++;
 }
@@ -72,7 +72,7 @@ result<void> savepoints::restore_last() {
     return health_.poisoning_without_memory([&]() -> result<void> {
         REM_TRY(health_.poison_if_failed(view_.restore(made_.back().pages)));
         step_ = made_.back().step;
-        return memory_.restored_in_part();
+        return memory_.restored_in_part(made_.back().notes);
     });
 }
 

@@ -61,6 +61,7 @@ private:
         std::size_t depth;
         view::kept_pages pages;
         history::step_kind step;
+        block_notes::moment notes;
     };
 
     /// Ends all savepoints but the first `count`.

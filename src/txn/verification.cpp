@@ -52,11 +52,16 @@ result<verification> verify(store::heap_file& store, session& commits, const hea
         });
         blocks.for_each_block([&](alloc::block each) {
             ++report.blocks_checked;
-            if (memory.has_red_zones() &&
-                !alloc::red_zoned_bytes(each.start, each.bytes, alloc::k_red_zone_record_bytes))
-                report.problems.push_back({"the bytes behind the block at heap offset " +
-                                               std::to_string(memory.offset_of(each.start)) + " were overwritten",
-                                           error::k_no_offset});
+            if (!memory.has_red_zones() ||
+                alloc::red_zoned_bytes(each.start, each.bytes, alloc::k_red_zone_record_bytes))
+                return;
+            std::string what = "the bytes behind the block at heap offset " +
+                               std::to_string(memory.offset_of(each.start)) + " were overwritten";
+            std::string origin;
+            memory.add_origin(origin, each.start);
+            if (!origin.empty())
+                what += "." + origin;
+            report.problems.push_back({std::move(what), error::k_no_offset});
         });
     });
     return report;

@@ -3,8 +3,10 @@
 #include "elements.hpp"
 
 #include "api/heap_impl.hpp"
+#include "base/units.hpp"
 #include "os/file.hpp"
 #include "support/temp_dir.hpp"
+#include "txn/memory_limiter.hpp"
 #include "types/pointer_check.hpp"
 
 #include <remanence/remanence.hpp>
@@ -15,9 +17,13 @@
 #include <climits>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <iostream>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace remanence::test {
@@ -29,7 +35,36 @@ struct tally {
     std::size_t operations = 0;
     std::size_t failures = 0; ///< elements that threw
     std::size_t kills = 0;
+    std::uint64_t evicted_bytes = 0;
 };
+
+/// An option that all heaps of these tests have, chosen by REMANENCE_CONFORMANCE_WITH: its name. Then there are as many
+/// sequences as RC_PARAMS says.
+enum class setting { usual, aligned_blocks, red_zones, leak_frames, resident_limit };
+
+setting chosen_setting() {
+    const char* const chosen = std::getenv("REMANENCE_CONFORMANCE_WITH");
+    if (chosen == nullptr)
+        return setting::usual;
+    constexpr std::pair<std::string_view, setting> k_settings[] = {{"aligned_blocks", setting::aligned_blocks},
+                                                                   {"red_zones", setting::red_zones},
+                                                                   {"leak_frames", setting::leak_frames},
+                                                                   {"resident_limit", setting::resident_limit}};
+    for (const auto& [name, each] : k_settings) {
+        if (name == chosen)
+            return each;
+    }
+    throw std::invalid_argument(std::string("REMANENCE_CONFORMANCE_WITH names no option: ") + chosen);
+}
+
+heap_options options_with(setting chosen) {
+    heap_options options;
+    options.memory.aligned_blocks = chosen == setting::aligned_blocks;
+    options.checks.red_zones = chosen == setting::red_zones;
+    if (chosen == setting::leak_frames)
+        options.checks.leak_frames = 4;
+    return options;
+}
 
 struct place {
     temp_dir directory = temp_dir::in_memory();
@@ -88,12 +123,19 @@ private:
         require(book_->leaks().clean(), "leaks() has found a block that the root owns");
         require(allocated_bytes_without_root() == allocated_bytes_empty_, "memory has leaked");
         verify();
+        tally_.evicted_bytes += book_->stats().evicted_bytes;
         book_->checkpoint(); // verify() reads the log, which would have all sequences' commits in the end
     }
 
     void open() {
-        book_.emplace(detail::open(*files_, place_->directory / "book.rem"));
-        detail::impl_of(*book_).engine().copy_points_from(1);
+        book_.emplace(detail::open(*files_, place_->directory / "book.rem", options_with(setting_)));
+        txn::engine& engine = detail::impl_of(*book_).engine();
+        engine.copy_points_from(1);
+        if (setting_ == setting::resident_limit) { // less than a program may ask for, since these heaps are small
+            engine.limit_memory_by(txn::k_memory_limiter_part);
+            engine.limiter()->limit_heap(16 * KiB);
+            engine.limiter()->count_each_time();
+        }
         last_.reset();
     }
     void step(const operation& o) {
@@ -136,6 +178,8 @@ private:
         else
             book_->commit();
         of_.commit_model();
+        if (setting_ == setting::resident_limit)
+            book_->write([] {}); // whose end evicts
     }
     void rollback() {
         book_->rollback();
@@ -264,6 +308,7 @@ private:
 
     specimen& of_;
     tally& tally_;
+    const setting setting_ = chosen_setting();
     os::file_system* files_ = &os::posix_file_system(); // observed ones, in a child
     std::optional<place> place_;
     std::optional<heap> book_;
@@ -279,7 +324,10 @@ void expect_conformance(specimen& of, bool may_throw) {
         tally counted;
         session sequences(of, counted);
         EXPECT_TRUE(check_sequences(often, [&](const std::vector<operation>& all) { sequences.run(all); }));
-        EXPECT_GE(counted.operations, k_steps * k_sequences_least);
+        if (chosen_setting() == setting::usual) {
+            EXPECT_GE(counted.operations, k_steps * k_sequences_least);
+        }
+        EXPECT_EQ(counted.evicted_bytes != 0, chosen_setting() == setting::resident_limit);
         EXPECT_EQ(counted.failures != 0, may_throw) << "failures: " << counted.failures;
         EXPECT_EQ(counted.kills != 0, often == event::kill);
         std::cout << counted.operations << " operations with " << name_of(often) << ", " << counted.kills << " kills\n";

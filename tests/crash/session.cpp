@@ -574,13 +574,14 @@ void session::commit(log::durability how) { require(do_commit(how), "commit"); }
 
 result<void> session::do_sync() { return all_is_durable(store_->sync(), "sync acknowledged"); }
 
-// What is given back, a commit says that changes nothing else. When it was not made, its version is the next one's.
-result<void> session::giving_back(const std::function<result<void>()>& step) {
+// What is given back, commits say that change nothing else. When none was made, its version is the next one's.
+result<void> session::giving_back(const std::function<result<void>()>& step, int commits_max) {
     if (!store_->gives_back())
         return step();
     const promise before = past_.back();
     const std::uint64_t version = store_->version();
-    promised(before.with(committed_), "may give chunks back");
+    for (int i = 0; i != commits_max; ++i)
+        promised(past_.back().with(committed_), "may give chunks back");
     auto done = step();
     if (!done && store_->health() && store_->version() == version)
         promised(before, "nothing was given back");
@@ -588,15 +589,15 @@ result<void> session::giving_back(const std::function<result<void>()>& step) {
 }
 
 result<void> session::do_checkpoint() {
-    return all_is_durable(giving_back([&] { return store_->checkpoint(); }), "checkpoint acknowledged");
+    return all_is_durable(giving_back([&] { return store_->checkpoint(); }, 1), "checkpoint acknowledged");
 }
 
 result<void> session::do_shrink() {
-    return all_is_durable(giving_back([&] { return store_->shrink(); }), "shrinking acknowledged");
+    return all_is_durable(giving_back([&] { return store_->shrink(); }, 2), "shrinking acknowledged");
 }
 
 result<void> session::do_close() {
-    return all_is_durable(giving_back([&] { return store_->close(); }), "close acknowledged");
+    return all_is_durable(giving_back([&] { return store_->close(); }, 1), "close acknowledged");
 }
 
 std::uint64_t session::commit_async() {
@@ -758,7 +759,11 @@ void session::rollback() {
 
 void session::checkpoint() { require(do_checkpoint(), "checkpoint"); }
 
-void session::shrink() { require(do_shrink(), "shrinking"); }
+std::uint64_t session::shrink() {
+    const std::uint64_t before = store_->version();
+    require(do_shrink(), "shrinking");
+    return store_->version() - before;
+}
 
 void session::close() {
     require(do_close(), "close");

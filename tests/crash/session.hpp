@@ -125,7 +125,8 @@ public:
     void begin_group();
     void end_group();
     void checkpoint();
-    void shrink();
+    /// Returns how many commits that made.
+    std::uint64_t shrink();
     void close();
     /// The process dies: memory is lost, the files stay as the operating system has them.
     void die();
@@ -239,7 +240,7 @@ private:
     void adopt_past();
     result<void> do_wait(std::uint64_t version);
     result<void> do_sync();
-    result<void> giving_back(const std::function<result<void>()>& step);
+    result<void> giving_back(const std::function<result<void>()>& step, int commits_max);
     result<void> do_checkpoint();
     result<void> do_shrink();
     result<void> do_close();

@@ -1,5 +1,8 @@
 // Memory that is freed, used again, given back, or never used.
+#include "base/assert.hpp"
 #include "workload_parts.hpp"
+
+#include <functional>
 
 namespace remanence::crash {
 
@@ -120,28 +123,45 @@ void given_back(session& program) {
     program.close();
 }
 
-/// Checkpoints and closings that give chunks back end at each of their operations.
-void given_back_cut_short(session& program, session::cut how) {
+/// Calls, and closings, that give back what was freed end at each of their operations. `add` adds what is freed, its
+/// largest block last.
+void giving_back_cut_short(session& program, session::cut how, const std::function<void()>& add,
+                           const std::function<bool(std::uint64_t n)>& call) {
     begin(program);
     program.add_block(30 * KiB);
     program.commit();
     const auto leave_unused = [&] {
-        program.add_block(300 * KiB);
+        add();
         program.commit();
         program.remove_largest();
         program.commit();
     };
     cut_at_each_operation(program, [&](std::uint64_t n) {
         leave_unused();
-        return program.try_checkpoint(n, how);
+        return call(n);
     });
     cut_at_each_operation(program, [&](std::uint64_t n) {
         leave_unused();
         return program.try_close(n, how);
     });
     program.open();
-    program.add_block(250 * KiB);
+    add();
     program.commit();
+}
+
+void given_back_cut_short(session& program, session::cut how) {
+    giving_back_cut_short(
+        program, how, [&] { program.add_block(300 * KiB); },
+        [&](std::uint64_t n) { return program.try_checkpoint(n, how); });
+}
+
+/// The slab that served the last small blocks has none any more.
+void empty_a_slab(session& program) {
+    constexpr int k_more_than_a_slab = 12; // of the largest small blocks
+    for (int i = 0; i != k_more_than_a_slab; ++i)
+        program.add_block(8 * KiB);
+    for (int i = 0; i != k_more_than_a_slab; ++i)
+        program.remove_block(0); // the newest
 }
 
 // The heap grows by regions, whose tables lie behind all copies before, and its chunk map moves behind them, too. Shrinking and closing
@@ -164,6 +184,9 @@ void shrunk(session& program) {
     program.commit();
     program.shrink();
     program.shrink(); // there is nothing to do
+    empty_a_slab(program);
+    program.commit();
+    REM_CHECK(program.shrink() != 0); // a commit says that the slab is free
     program.verify();
     program.add_sparse_block(6 * MiB, 500 * KiB, 100);
     program.commit();
@@ -180,28 +203,12 @@ void shrunk(session& program) {
     program.close();
 }
 
-/// What makes the file shorter ends at each of its operations.
 void shrunk_cut_short(session& program, session::cut how) {
-    begin(program);
-    program.add_block(30 * KiB);
-    program.commit();
-    const auto leave_regions = [&] {
+    const auto add_regions = [&] {
+        empty_a_slab(program);
         program.add_sparse_block(5 * MiB, 3 * MiB, 100);
-        program.commit();
-        program.remove_largest();
-        program.commit();
     };
-    cut_at_each_operation(program, [&](std::uint64_t n) {
-        leave_regions();
-        return program.try_shrink(n, how);
-    });
-    cut_at_each_operation(program, [&](std::uint64_t n) {
-        leave_regions();
-        return program.try_close(n, how);
-    });
-    program.open();
-    program.add_sparse_block(5 * MiB, 3 * MiB, 100);
-    program.commit();
+    giving_back_cut_short(program, how, add_regions, [&](std::uint64_t n) { return program.try_shrink(n, how); });
 }
 
 void removed_roots(session& program) {

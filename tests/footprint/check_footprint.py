@@ -16,7 +16,7 @@ STATIC_MAX = 300_000
 TEXT_MAX = {"README.md": 575_000, "program.c": 512_000}
 PARTS = ["txn::undo_manager::", "txn::shared_heap::", "process_coordination::", "txn::map_version", "detail::held_roots::", "txn::make_block_notes",
          "txn::resident_limits::"]
-SECTIONS = {"text": {".text"}, "static memory": {".data", ".bss", ".tdata", ".tbss"}}
+SECTIONS = {"text": {".text", "remanence_allocates"}, "static memory": {".data", ".bss", ".tdata", ".tbss"}}
 
 
 def first_program(readme):

@@ -1,9 +1,9 @@
 // Makes a heap for the tests of the tools, and prints where its roots and their parts lie, as JSON.
 // objects, change_objects, odd, kept_by_a_number: object_heap.hpp. history: one that is kept over sessions, of prices; history_busy, history_shared_busy: commits
 // to that one without an end, alone or shared; history_shared_idle: shares it until standard input ends.
-// usage: make_heap FILE closed|killed|hold|empty|names|large|reopen|rewrite|busy|same|forged_header|forged_roots|forged_allocator|forged_object|forged_schema|forged_type_table|hidden|stray|distances|shared_...
+// usage: make_heap FILE closed|killed|hold|empty|names|large|freed|reopen|rewrite|busy|same|forged_header|forged_roots|forged_allocator|forged_object|forged_schema|forged_type_table|hidden|stray|distances|shared_...
 // hold: keeps it open, with nothing uncommitted, until standard input ends. empty: without a commit. names: a root with
-// an odd name. large: 256 MiB of
+// an odd name. freed: held 8 MiB once, and its program died. large: 256 MiB of
 // zeros and little else. reopen: opens the heap that is there, and closes it. rewrite: changes all its numbers, again and again. busy: writes until it is killed, all numbers
 // the same in each commit, and prints the number once it is committed; "still" is a root that it never writes to. forged:
 // the program overwrote what the library keeps in the heap, and committed it, so that all checksums fit. hidden: objects of classes that
@@ -280,6 +280,18 @@ int run(int argc, char** argv) {
         heap.root<std::uint64_t>("behind");
         heap.close();
         return 0;
+    }
+    if (end == "freed") {
+        heap.root<std::uint64_t>("left") = 5;
+        auto& numbers = heap.root<rem::vector<std::uint64_t>>("numbers", std::size_t{1} << 20, std::uint64_t{7});
+        heap.commit();
+        heap.checkpoint();
+        numbers.clear();
+        numbers.shrink_to_fit();
+        heap.commit();
+        std::printf("{}\n");
+        std::fflush(stdout);
+        std::_Exit(0);
     }
     auto& names = heap.root<rem::map<rem::string, rem::string>>("names"); // commit 1
     auto& numbers = heap.root<rem::vector<std::uint64_t>>("numbers");     // 2

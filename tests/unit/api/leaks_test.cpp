@@ -1,6 +1,8 @@
 // heap::leaks() and check_options::leak_frames: blocks that no root reaches are listed, with the place that allocated them.
 #include "fixture.hpp"
 
+#include "support/calls.hpp"
+
 #include <remanence/look_inside.hpp>
 #include <remanence/types/reflect.hpp>
 
@@ -204,6 +206,20 @@ TEST_F(leaks, a_thousand_nodes_that_nothing_reaches_are_listed_by_size_type_and_
     EXPECT_EQ(inspect::leaks(dir_ / "leaks.rem").blocks, 1000U) << "the file says the same";
 }
 
+[[gnu::noinline]] void* allocate_hundred_in(heap& h) {
+    return after_call(detail::allocate(h.get_allocator<char>().heap(), 100, 8));
+}
+
+TEST_F(leaks, a_place_begins_with_the_call_of_the_program) {
+    void* (*volatile allocate)(heap&) = allocate_hundred_in;
+    heap& h = with(with_places());
+    h.write([&] { (void)allocate(h); });
+    const leak_report found = h.leaks();
+    ASSERT_EQ(found.places.size(), 1U);
+    ASSERT_FALSE(found.places[0].calls.empty());
+    EXPECT_EQ(function_of(found.places[0].calls[0]), reinterpret_cast<void*>(allocate)) << found.places[0].calls[0];
+}
+
 TEST_F(leaks, nothing_that_a_schema_describes_is_reported) {
     heap& h = with(small_heap());
     h.write([&] { fill(h.root<everything>("all")); });
@@ -333,7 +349,8 @@ TEST_F(leaks, places_follow_blocks_over_rollback_savepoints_and_reuse) {
     h.write([&] { first.next = nullptr; });
     const leak_report found = h.leaks();
     ASSERT_EQ(found.blocks, 1U);
-    EXPECT_EQ(found.types[0].name, "") << "nothing false is told of the node";
+    EXPECT_NE(found.types[0].name.find("node"), std::string::npos) << found.types[0].name;
+    EXPECT_FALSE(found.places[0].calls.empty());
     h.write([&] {
         node* const committed = make_leaked(h, nullptr);
         savepoint before = h.savepoint();
@@ -344,6 +361,57 @@ TEST_F(leaks, places_follow_blocks_over_rollback_savepoints_and_reuse) {
     EXPECT_EQ(h.leaks().blocks, 2U);
     h.write([&] { h.destroy(kept); });
     EXPECT_EQ(h.leaks().blocks, 1U);
+}
+
+TEST_F(leaks, what_is_noted_of_blocks_is_that_of_the_savepoint_that_memory_went_back_to) {
+    heap_options options = with_places();
+    options.memory.aligned_blocks = true; // so that many sizes have the same blocks
+    heap& h = with(options);
+    std::vector<char*> blocks;
+    const auto allocate_in_each = [&](std::size_t bytes) {
+        for (char*& each : blocks)
+            each = h.get_allocator<char>().allocate(bytes);
+    };
+    const auto free_each = [&](std::size_t bytes) {
+        for (char* const each : blocks)
+            h.get_allocator<char>().deallocate(each, bytes);
+    };
+    const auto requested = [&] { return h.leaks().types.at(0).requested_bytes; };
+    blocks.resize(100);
+    h.write([&] { allocate_in_each(60); });
+    h.write(declared, [&] {
+        free_each(60);
+        allocate_in_each(50);
+    });
+    EXPECT_THROW(h.write([&] {
+        free_each(50);
+        allocate_in_each(49);
+        savepoint first = h.savepoint();
+        const std::vector<char*> at_first = blocks;
+        free_each(49);
+        allocate_in_each(48);
+        savepoint second = h.savepoint();
+        const std::vector<char*> at_second = blocks;
+        for (const std::size_t bytes : {48U, 47U, 46U}) {
+            free_each(bytes);
+            allocate_in_each(bytes - 1);
+        }
+        second.rollback();
+        EXPECT_EQ(requested(), 4800U);
+        blocks = at_second;
+        free_each(48);
+        second.rollback();
+        EXPECT_EQ(requested(), 4800U);
+        first.rollback();
+        EXPECT_EQ(requested(), 4900U);
+        blocks = at_first;
+        free_each(49);
+        allocate_in_each(45);
+        throw std::runtime_error("rolled back");
+    }),
+                 std::runtime_error);
+    EXPECT_EQ(requested(), 5000U);
+    EXPECT_EQ(h.leaks().types.at(0).blocks, 100U);
 }
 
 TEST_F(leaks, after_an_undo_places_are_not_known) {
@@ -397,6 +465,12 @@ TEST_F(leaks, a_message_about_a_block_names_the_place_that_allocated_it) {
     ASSERT_TRUE(got);
     EXPECT_EQ(got->code, errc::corrupt);
     EXPECT_NE(got->what.find("was allocated by these calls, the innermost first: "), std::string::npos) << got->what;
+    h.get_allocator<char>().allocate(100)[100] = 1;
+    const verify_report report = h.verify();
+    ASSERT_EQ(report.problems.size(), 1U);
+    EXPECT_NE(report.problems[0].what.find("overwritten. The block was allocated by these calls"), std::string::npos)
+        << report.problems[0].what;
+    h.rollback();
 }
 
 TEST_F(leaks, a_number_of_calls_out_of_range_opens_nothing) {

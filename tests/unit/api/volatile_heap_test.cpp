@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "os/memory_marks.hpp"
+#include "support/calls.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -199,6 +200,29 @@ TEST(volatile_heap, tells_what_leaked_by_type_and_by_the_calls_that_led_there) {
     }
     EXPECT_EQ(blocks, 5U);
     EXPECT_TRUE(std::ranges::is_sorted(left.places, std::ranges::greater{}, &leak_report::place::requested_bytes));
+}
+
+TEST(volatile_heap, a_place_of_leaks_begins_with_the_call_of_the_program) {
+    using test::after_call;
+    struct ways {
+        static void* allocate(volatile_heap& h) { return after_call(h.try_allocate(100)); }
+        static void* allocate_zeros(volatile_heap& h) { return after_call(h.try_allocate_zeros(100)); }
+        static void* allocate_dynamic(volatile_heap& h) { return after_call(h.allocate_dynamic(100, 200)); }
+        static void* reallocate_nothing(volatile_heap& h) { return after_call(h.reallocate(nullptr, 100)); }
+        static void* reallocate(volatile_heap& h) { return after_call(h.reallocate(h.try_allocate(10), 1000)); }
+    };
+    using function = void* (*)(volatile_heap&);
+    for (const function each :
+         {function(ways::allocate), function(ways::allocate_zeros), function(ways::allocate_dynamic),
+          function(ways::reallocate_nothing), function(ways::reallocate)}) {
+        leak_report left;
+        {
+            volatile_heap scratch({.leak_frames = 4, .on_leaks = [&](const leak_report& report) { left = report; }});
+            (void)each(scratch);
+        }
+        ASSERT_EQ(left.places.size(), 1U);
+        EXPECT_EQ(test::function_of(left.places[0].calls.at(0)), reinterpret_cast<void*>(each));
+    }
 }
 
 TEST(volatile_heap, without_guards_leaks_have_sizes_only) {

@@ -1,5 +1,5 @@
 // Blocks of heaps with files against a model of what the program believes to have: random requests, changes of size, frees, commits,
-// rollbacks and openings, in heaps with blocks of both placings.
+// rollbacks and openings, in heaps with each option that has to do with memory.
 #include "fixture.hpp"
 
 #include "base/units.hpp"
@@ -11,6 +11,7 @@
 #include <cstring>
 #include <iterator>
 #include <map>
+#include <numeric>
 #include <random>
 #include <vector>
 
@@ -18,9 +19,13 @@ namespace remanence::test {
 
 namespace {
 
+enum class kind_of_heap { usual, aligned, guarded, limited };
+constexpr kind_of_heap k_kinds[] = {kind_of_heap::usual, kind_of_heap::aligned, kind_of_heap::guarded,
+                                    kind_of_heap::limited};
+
 class believed_blocks {
 public:
-    explicit believed_blocks(bool aligned) : aligned_(aligned) { open(); }
+    explicit believed_blocks(kind_of_heap kind) : kind_(kind) { open(); }
     believed_blocks(const believed_blocks&) = delete;
     believed_blocks& operator=(const believed_blocks&) = delete;
     ~believed_blocks() { EXPECT_OK(rem_close(heap_)); }
@@ -50,6 +55,10 @@ public:
     void commit() {
         EXPECT_OK(rem_commit(heap_, REM_DURABLE));
         committed_ = now_;
+        rem_stats stats{};
+        stats.size = sizeof stats;
+        EXPECT_OK(rem_get_stats(heap_, &stats));
+        evicted_bytes_ = std::max(evicted_bytes_, stats.evicted_bytes);
     }
     void roll_back() {
         EXPECT_OK(rem_rollback(heap_));
@@ -60,6 +69,7 @@ public:
         EXPECT_OK(rem_close(heap_));
         open();
         now_ = committed_;
+        are_noted_ = now_.empty();
         expect_all_intact();
     }
     void expect_all_intact() {
@@ -70,11 +80,18 @@ public:
         report.size = sizeof report;
         EXPECT_OK(rem_verify(heap_, &report, nullptr, nullptr));
         EXPECT_EQ(report.blocks_checked, now_.size());
+        if (kind_ == kind_of_heap::guarded && are_noted_) {
+            EXPECT_EQ(noted_bytes(),
+                      std::accumulate(now_.begin(), now_.end(), std::size_t{0},
+                                      [](std::size_t sum, const auto& each) { return sum + each.second.asked; }));
+        }
     }
     [[nodiscard]] bool is_empty() const { return now_.empty(); }
+    [[nodiscard]] std::uint64_t evicted_bytes() const { return evicted_bytes_; }
 
 private:
     struct content {
+        std::size_t asked;
         std::size_t bytes; // usable
         unsigned char fill;
     };
@@ -82,8 +99,23 @@ private:
 
     void open() {
         rem_options options = options_of(REM_SNAPSHOT);
-        options.aligned_blocks = aligned_;
+        options.aligned_blocks = kind_ == kind_of_heap::aligned;
+        options.red_zones = kind_ == kind_of_heap::guarded;
+        options.leak_frames = kind_ == kind_of_heap::guarded ? 4 : 0;
         ASSERT_OK(rem_open((dir_ / "h").c_str(), &options, &heap_));
+        if (kind_ == kind_of_heap::limited) {
+            ASSERT_OK(rem_limit_memory(heap_, MiB));
+        }
+    }
+    /// What the heap knows to be requested: no root reaches any block.
+    [[nodiscard]] std::size_t noted_bytes() const {
+        std::size_t bytes = 0;
+        const auto add_places = [](void* sum, const rem_leaks* leaks) {
+            for (std::size_t i = 0; i != leaks->place_count; ++i)
+                *static_cast<std::size_t*>(sum) += leaks->places[i].requested_bytes;
+        };
+        EXPECT_OK(rem_find_leaks(heap_, add_places, &bytes));
+        return bytes;
     }
     blocks::iterator nth_block(std::size_t nth) {
         return std::next(now_.begin(), static_cast<std::ptrdiff_t>(nth % now_.size()));
@@ -92,7 +124,7 @@ private:
         const auto at = reinterpret_cast<std::uintptr_t>(block);
         const std::size_t usable = rem_usable_size(block);
         ASSERT_GE(usable, std::max<std::size_t>(bytes, 1));
-        if (aligned_) {
+        if (kind_ == kind_of_heap::aligned) {
             ASSERT_TRUE(is_aligned(at, std::min<std::size_t>(usable & -usable, 64 * KiB))) << usable << " bytes";
         }
         const auto next = now_.lower_bound(at);
@@ -100,7 +132,7 @@ private:
         ASSERT_TRUE(next == now_.begin() || std::prev(next)->first + std::prev(next)->second.bytes <= at);
         const auto fill = static_cast<unsigned char>(++count_);
         std::memset(block, fill, usable);
-        now_[at] = {usable, fill};
+        now_[at] = {bytes, usable, fill};
     }
     void expect_intact(const blocks::value_type& of) const {
         const auto* const bytes = reinterpret_cast<const unsigned char*>(of.first);
@@ -110,8 +142,10 @@ private:
     }
 
     const temp_dir dir_ = temp_dir::in_memory();
-    const bool aligned_;
+    const kind_of_heap kind_;
     rem_heap* heap_ = nullptr;
+    bool are_noted_ = true;
+    std::uint64_t evicted_bytes_ = 0;
     blocks now_;
     blocks committed_;
     unsigned count_ = 0;
@@ -123,8 +157,9 @@ std::size_t size_of(std::uint32_t seed) {
     return (seed / 32) % (1U << width);
 }
 
-void run(const std::vector<std::uint32_t>& seeds, bool aligned) {
-    believed_blocks tested(aligned);
+/// Returns how many bytes were evicted.
+std::uint64_t run(const std::vector<std::uint32_t>& seeds, kind_of_heap kind) {
+    believed_blocks tested(kind);
     for (const std::uint32_t seed : seeds) {
         const std::uint32_t left = seed / 16;
         switch (seed % 16) {
@@ -146,23 +181,25 @@ void run(const std::vector<std::uint32_t>& seeds, bool aligned) {
                 tested.reallocate(left, size_of(left));
         }
         if (testing::Test::HasFatalFailure())
-            return;
+            return 0;
     }
     tested.expect_all_intact();
+    return tested.evicted_bytes();
 }
 
 RC_GTEST_PROP(c_memory_model, blocks_are_disjoint_aligned_and_intact, (const std::vector<std::uint32_t>& seeds)) {
-    for (const bool aligned : {false, true})
-        run(seeds, aligned);
+    for (const kind_of_heap kind : k_kinds)
+        run(seeds, kind);
     RC_ASSERT(!testing::Test::HasFailure());
 }
 
 TEST(c_memory_model_long, thousands_of_random_operations_leave_blocks_intact) {
     std::mt19937 random(test::random_seed());
     std::vector<std::uint32_t> seeds(2000);
-    for (const bool aligned : {false, true}) {
+    for (const kind_of_heap kind : k_kinds) {
         std::generate(seeds.begin(), seeds.end(), random);
-        run(seeds, aligned);
+        const std::uint64_t evicted_bytes = run(seeds, kind);
+        EXPECT_EQ(evicted_bytes != 0, kind == kind_of_heap::limited);
     }
 }
 

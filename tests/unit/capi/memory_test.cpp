@@ -311,6 +311,12 @@ TEST_F(c_memory, is_evicted_beyond_the_limit_of_the_heap) {
     EXPECT_LE(stats.dirty_bytes, stats.resident_bytes);
     EXPECT_GE(stats.evicted_bytes, 6 * k_mib);
     EXPECT_EQ(std::count(block, block + 8 * k_mib, 'x'), static_cast<std::ptrdiff_t>(8 * k_mib));
+    const std::uint64_t evicted = stats.evicted_bytes;
+    ASSERT_OK(rem_limit_memory(heap, 0)); // again nobody counts
+    ASSERT_OK(rem_get_stats(heap, &stats));
+    EXPECT_EQ(stats.resident_bytes, 0U);
+    EXPECT_EQ(stats.dirty_bytes, 0U);
+    EXPECT_EQ(stats.evicted_bytes, evicted);
 }
 
 TEST_F(c_memory, realloc_that_fails_leaves_the_block) {

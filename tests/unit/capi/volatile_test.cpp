@@ -1,6 +1,8 @@
 // Volatile heaps in C: the calls for memory, and what all others say.
 #include "fixture.hpp"
 
+#include "support/calls.hpp"
+
 #include <remanence/volatile_heap.hpp>
 
 #include <algorithm>
@@ -119,6 +121,7 @@ TEST_F(c_volatile, what_needs_a_file_is_not_supported) {
     EXPECT_STATUS(rem_commit(heap, REM_DURABLE), REM_NOT_SUPPORTED);
     EXPECT_STATUS(rem_commit_async(heap, nullptr), REM_NOT_SUPPORTED);
     EXPECT_STATUS(rem_shrink(heap, &number), REM_NOT_SUPPORTED);
+    EXPECT_STATUS(rem_collect(heap, nullptr, nullptr), REM_NOT_SUPPORTED);
     EXPECT_STATUS(rem_limit_memory(heap, 0), REM_NOT_SUPPORTED);
     EXPECT_STATUS(rem_changed_pages(heap, &size), REM_NOT_SUPPORTED);
     EXPECT_EQ(rem_root_get(heap, "a"), nullptr);
@@ -190,6 +193,28 @@ TEST_F(c_volatile, leaks_have_the_calls_that_led_there_if_asked_for) {
     EXPECT_EQ(left.blocks, 4U);
     EXPECT_EQ(left.requested_bytes, 3000U);
     EXPECT_FALSE(left.calls.empty());
+}
+
+TEST_F(c_volatile, places_of_leaks_begin_with_the_call_of_the_program) {
+    struct ways {
+        static void* alloc(rem_heap* h) { return after_call(rem_alloc(h, 100)); }
+        static void* alloc_dynamic(rem_heap* h) { return after_call(rem_alloc_dynamic(h, 10, 100)); }
+        static void* calloc(rem_heap* h) { return after_call(rem_calloc(h, 1, 100)); }
+        static void* realloc(rem_heap* h) { return after_call(rem_realloc(h, rem_alloc(h, 100), 1000)); }
+    };
+    using function = void* (*)(rem_heap*);
+    for (const function each :
+         {function(ways::alloc), function(ways::alloc_dynamic), function(ways::calloc), function(ways::realloc)}) {
+        rem_heap* second = nullptr;
+        told_leaks left;
+        rem_volatile_options options = left.options();
+        options.leak_frames = 4;
+        ASSERT_OK(rem_open_volatile(&options, &second));
+        ASSERT_NE(each(second), nullptr);
+        ASSERT_OK(rem_close(second));
+        ASSERT_FALSE(left.calls.empty());
+        EXPECT_EQ(function_of(left.calls[0]), reinterpret_cast<void*>(each)) << left.calls[0];
+    }
 }
 
 TEST_F(c_volatile, options_out_of_range_open_nothing) {

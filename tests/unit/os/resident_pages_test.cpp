@@ -1,6 +1,7 @@
 #include "os/resident_pages.hpp"
 
 #include "base/units.hpp"
+#include "os/pagemap_scan.hpp"
 #include "support/temp_dir.hpp"
 
 #include <fcntl.h>
@@ -71,6 +72,32 @@ TEST_F(resident_pages, that_are_locked_stay) {
     drop_unlocked_pages(base_, page_);
     EXPECT_EQ(read(0), 'y');
     EXPECT_EQ(count_resident(base_, page_).bytes(), page_);
+}
+
+TEST(resident_zeros, that_were_only_read_take_no_memory) {
+    constexpr std::uint64_t k_bytes = 64 * k_page_bytes;
+    void* const mapped = ::mmap(nullptr, k_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ASSERT_NE(mapped, MAP_FAILED);
+    auto* const base = static_cast<std::byte*>(mapped);
+    for (std::uint64_t at = 0; at != k_bytes; at += k_page_bytes)
+        EXPECT_TRUE(*static_cast<volatile std::byte*>(base + at) == std::byte{0});
+    kernel::pm_scan_arg nothing{};
+    nothing.size = sizeof nothing;
+    nothing.start = nothing.end = reinterpret_cast<std::uint64_t>(base);
+    nothing.return_mask = kernel::k_page_is_present;
+    const int pagemap = ::open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    const bool is_told = ::ioctl(pagemap, kernel::k_pagemap_scan, &nothing) == 0;
+    ::close(pagemap);
+    EXPECT_EQ(count_resident(base, k_bytes).bytes(), is_told ? 0 : k_bytes);
+    base[3 * k_page_bytes] = std::byte{1};
+    std::vector<resident_run> runs;
+    add_resident_runs(base, {0, k_bytes}, runs);
+    if (is_told) {
+        ASSERT_EQ(runs.size(), 1U);
+        EXPECT_EQ(runs[0].pages, (heap_range{3 * k_page_bytes, k_page_bytes}));
+        EXPECT_TRUE(runs[0].is_private);
+    }
+    ::munmap(mapped, k_bytes);
 }
 
 } // namespace
