@@ -56,9 +56,13 @@ result<void> make_whole_heap(os::file_system& files, const std::string& path, st
     }
     if (made)
         made = files.rename_to_new("heap: rename", building, path);
-    if (made)
-        return files.sync_directory("heap: sync directory", path);
-    give_up();
+    if (!made) {
+        give_up();
+        return made;
+    }
+    made = files.sync_directory("heap: sync directory", path);
+    if (!made)
+        (void)remove_left_over(files, path, path); // whether the name is durable is not known
     return made;
 }
 

@@ -16,7 +16,7 @@ rem_status rem_save_as(rem_heap* heap, const char* path) {
             capi::refuse_argument("rem_save_as needs a path.");
         capi::volatile_face* const found = capi::find_volatile(heap);
         if (found == nullptr) {
-            (void)capi::opened(heap); // throws if the heap is closed
+            (void)capi::opened(heap).impl(); // throws if the heap is closed
             throw error(errc::not_supported,
                         "rem_save_as makes a file of a volatile heap, and this heap has one. `rem copy` copies it.");
         }
