@@ -99,13 +99,13 @@ const detail::type_fingerprint* description_of(const std::string& type, std::opt
 /// Sets a root. `size` is the size of the stated type; without a size, the object extends to the end of its block.
 rem_status set_root(rem_heap* handle, const char* given_name, const void* object, const std::string& type,
                     std::optional<std::size_t> size) {
-    volatile_face* const memory = find_volatile(handle);
-    if (memory == nullptr)
+    volatile_face* const no_file = find_volatile(handle);
+    if (no_file == nullptr)
         (void)opened(handle); // throws if the heap is closed
     const std::string_view name = name_of_root(given_name);
     const detail::type_fingerprint* const described = size ? description_of(type, size) : nullptr;
-    if (memory != nullptr) {
-        memory->set_root(name, object, type, size, described);
+    if (no_file != nullptr) {
+        no_file->set_root(name, object, type, size, described);
         return REM_OK;
     }
     const open_heap& heap = opened(handle);
