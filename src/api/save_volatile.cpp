@@ -23,6 +23,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <string>
@@ -180,11 +181,17 @@ result<void> fill(os::file_system& files, const std::string& path, const volatil
     auto engine = txn::engine::open(files, path, txn::open_mode::open_existing, options, abi);
     if (!engine)
         return engine.error();
-    saving all(from, **engine);
-    REM_TRY(all.copy_blocks());
-    REM_TRY(all.add_roots());
-    REM_TRY((*engine)->commit());
-    return (*engine)->close();
+    const auto save = [&]() -> result<void> {
+        saving all(from, **engine);
+        REM_TRY(all.copy_blocks());
+        REM_TRY(all.add_roots());
+        REM_TRY((*engine)->commit());
+        return (*engine)->close();
+    };
+    auto saved = save();
+    if (!saved && saved.why().code == errc::poisoned) // nothing failed before that, so a commit has lacked memory
+        throw std::bad_alloc();
+    return saved;
 }
 
 } // namespace

@@ -2,6 +2,8 @@
 
 #include "store/heap_creation.hpp"
 
+#include <array>
+
 namespace remanence::detail {
 
 namespace {
@@ -40,12 +42,13 @@ result<void> make_whole_heap(os::file_system& files, const std::string& path, st
     const std::string building = path + std::string(suffix);
     REM_TRY(refuse_if_there(files, path, " exists"));
     REM_TRY(refuse_if_there(files, store::log_path(path), " is the redo log of a heap that is not there"));
-    for (const std::string& each : {building, store::log_path(building), store::new_path(building)})
+    const std::array<std::string, 3> unfinished{building, store::log_path(building), store::new_path(building)};
+    for (const std::string& each : unfinished)
         REM_TRY(remove_left_over(files, each, path));
     // Errors are ignored here, because the first error is the one to report, and the next call removes what is left.
     const auto give_up = [&] {
-        (void)remove_left_over(files, building, path);
-        (void)remove_left_over(files, store::log_path(building), path);
+        for (const std::string& each : unfinished)
+            (void)remove_left_over(files, each, path);
     };
     result<void> made;
     try {
