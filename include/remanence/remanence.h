@@ -354,12 +354,33 @@ typedef struct rem_volatile_options {
 } rem_volatile_options;
 
 /**
- * Makes a volatile heap. `options` may be NULL. The calls for memory, rem_get_stats(), rem_verify(), rem_is_open() and
- * rem_close() accept it; all others return REM_NOT_SUPPORTED. Allocation fails with REM_NO_MEMORY when the system has
+ * Makes a volatile heap. `options` may be NULL. The calls for memory and roots, rem_get_stats(), rem_verify(),
+ * rem_is_open(), rem_save_as() and rem_close() accept it; all others return REM_NOT_SUPPORTED. Allocation fails with REM_NO_MEMORY when the system has
  * no memory left. If two threads free the same block at the same time, the process may end. In a child of fork() the
  * handle names the child's copy of the heap.
  */
 rem_status rem_open_volatile(const rem_volatile_options* options, rem_heap** heap);
+/**
+ * Makes a heap file of a volatile heap, which stays as it is: all blocks and roots, at the same addresses. The file
+ * appears complete or not at all, and is durable once this returns. It can be opened when no volatile heap has these
+ * addresses: in another process, or after rem_close(). No other thread may use the heap meanwhile.
+ *
+ * Statuses after which there is no new file: REM_IN_USE when blocks were allocated or freed meanwhile; REM_EXISTS;
+ * REM_INVALID_ARGUMENT when a root leads to no block; REM_CORRUPT when the bytes behind a block were overwritten;
+ * REM_NOT_SUPPORTED for a heap that has a file, and when the addresses could not be had in another process; REM_NO_SPACE
+ * and others of files. O(blocks and their bytes).
+ */
+rem_status rem_save_as(rem_heap* heap, const char* path);
+/**
+ * Makes a volatile heap of a heap file: the blocks and roots of its last commit, at the same addresses. The file is
+ * only read, also while other processes write to it; it need not be closed. rem_save_as() makes a file again. History
+ * and kept versions stay with the file. `options` may be NULL.
+ *
+ * REM_BASE_TAKEN when the addresses are in use; REM_IN_USE when this process has the heap open; REM_NOT_SUPPORTED when
+ * the heap has arenas, red zones, or blocks of an early release; REM_INVALID_ARGUMENT with red_zone_bytes or
+ * leak_frames; REM_NO_MEMORY when the blocks exceed memory; others as rem_open(). O(file).
+ */
+rem_status rem_load_volatile(const char* path, const rem_volatile_options* options, rem_heap** heap);
 
 /**
  * Closes the heap. An archive heap is committed first; other heaps lose uncommitted changes; a volatile heap is
@@ -622,7 +643,8 @@ rem_status rem_migrate(rem_heap* heap, const char* root, const char* type, const
  * Sets a root: a name for an address, from which everything else is reached. Only roots can be found again by name.
  * Setting a root changes one word. It is part of the surrounding write section; outside of write sections, in a
  * transactional heap, this call commits. The root has no type: `rem ls` shows a "C block". REM_INVALID_ARGUMENT when
- * the address is in no block of this heap; REM_TYPE_MISMATCH for a root of a C++ program.
+ * the address is in no block of this heap; REM_TYPE_MISMATCH for a root of a C++ program. A volatile heap has roots,
+ * too, for rem_save_as().
  */
 rem_status rem_root_set(rem_heap* heap, const char* name, const void* object);
 /** Sets a root with a type: rem_root_get_as() must then ask for the same name and size. Otherwise as rem_root_set(). */

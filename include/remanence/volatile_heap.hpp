@@ -8,7 +8,8 @@
 ///     squares of(scratch.get_allocator());
 ///
 /// A block of up to 64 bytes lies in one cache line; a longer one begins on a cache line, one of 4 KiB or more on a
-/// page. So a block of 65 bytes takes 128, and one of 5,000 takes 8,192.
+/// page. So a block of 65 bytes takes 128, and one of 5,000 takes 8,192. volatile_files.hpp makes a heap file of a
+/// volatile heap, and a volatile heap of a file.
 #pragma once
 
 #include <remanence/detail/compiler.hpp>
@@ -91,6 +92,7 @@ class volatile_heap_impl;
 /// Returns true if a block of the heap begins at the address, for the C interface. Another thread may free the block
 /// meanwhile.
 [[nodiscard]] bool begins_block(const volatile_heap& of, const void* address) noexcept;
+[[nodiscard]] volatile_heap_impl& impl_of(const volatile_heap& of) noexcept;
 } // namespace detail
 
 /// A heap without a file. Threads may call members at the same time, except constructor, destructor and verify(), and
@@ -158,8 +160,13 @@ public:
     /// pages by itself when much was freed.
     void trim() noexcept;
 
+protected:
+    /// For load_volatile(): takes over a heap that is made, unless `loaded` is null.
+    volatile_heap(const volatile_heap_options& options, std::unique_ptr<detail::volatile_heap_impl> loaded);
+
 private:
     friend bool detail::begins_block(const volatile_heap& of, const void* address) noexcept;
+    friend detail::volatile_heap_impl& detail::impl_of(const volatile_heap& of) noexcept;
 
     void* do_allocate(std::size_t bytes, std::size_t alignment) override;
     void do_deallocate(void* address, std::size_t bytes, std::size_t alignment) override;

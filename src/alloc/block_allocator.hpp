@@ -120,6 +120,8 @@ public:
     [[nodiscard]] static std::size_t block_bytes(std::size_t bytes, std::size_t alignment = k_granule_bytes);
     /// Returns the allocated block that an address points into. O(log of the block's size).
     [[nodiscard]] std::optional<block> block_of(const void* address) const;
+    /// True if the address lies in a slab. Only in heaps of early releases a block that fills pages does.
+    [[nodiscard]] bool is_in_slab(const void* address) const;
     /// True if no byte of a data page belongs to a block, so that its contents do not matter. Blocks that were given
     /// back count as blocks until they are really freed: see flush(). O(1) in a slab, else O(log of the block's size).
     [[nodiscard]] bool is_free_page(std::uint64_t page) const;
@@ -202,7 +204,6 @@ private:
     [[nodiscard]] void* allocate_large(std::size_t bytes, std::size_t alignment);
     void deallocate_large(void* address, std::size_t bytes);
     [[nodiscard]] bool free_pages(const void* address, std::size_t bytes);
-    [[nodiscard]] bool is_in_slab(const void* address) const;
     [[gnu::cold]] void refuse(const void* address, std::size_t bytes, const char* when) const;
 
     void mark_large(std::uint32_t page, std::uint32_t page_count);

@@ -1,12 +1,11 @@
 // make_branch() builds the copy as NAME-branch-unfinished-new (store/heap_copy.hpp), renames it to
-// NAME-branch-unfinished, brings it to the state of the branch by a commit, closes it, and renames it to NAME. So a
-// crash leaves only files that the next call removes. No other code gives such names to heaps.
+// NAME-branch-unfinished, brings it to the state of the branch by a commit, closes it, and renames it to NAME.
 #include "api/heap_branch.hpp"
 
+#include "api/whole_heap.hpp"
 #include "inspect/last_commit.hpp"
 #include "recover/history_of_heap.hpp"
 #include "store/heap_copy.hpp"
-#include "store/heap_creation.hpp"
 #include "txn/engine.hpp"
 
 #include <memory>
@@ -18,33 +17,6 @@ namespace remanence::detail {
 namespace {
 
 constexpr std::uint64_t k_attempts_to_copy = 100;
-
-result<void> refuse_if_there(os::file_system& files, const std::string& path, const char* what) {
-    auto is_there = files.exists(path);
-    if (!is_there)
-        return is_there.error();
-    if (*is_there)
-        return fail(errc::exists, path + what + ". Name another file, or remove it.", path);
-    return {};
-}
-
-/// Removes the files that an earlier call left behind in a crash. errc::in_use: such a call is still running.
-result<void> remove_left_over(os::file_system& files, const std::string& path, const std::string& lock_of) {
-    auto is_there = files.exists(path);
-    if (!is_there)
-        return is_there.error();
-    if (!*is_there)
-        return {};
-    auto file = files.open(path, os::access::read_write);
-    if (!file)
-        return file.error();
-    auto locked = (*file)->try_lock(os::lock_kind::exclusive);
-    if (!locked)
-        return locked.error();
-    if (!*locked)
-        return store::in_use(lock_of);
-    return files.remove("branch: remove left over", path, **file);
-}
 
 struct made_copy {
     std::string abi;          // of the program that wrote the heap
@@ -110,26 +82,14 @@ result<void> make_branch(os::file_system& files, const std::string& from, const 
 }
 
 result<void> make_branch(os::file_system& files, const shown_commit& show, const std::string& path) {
-    const std::string building = path + "-branch-unfinished";
-    REM_TRY(refuse_if_there(files, path, " exists"));
-    REM_TRY(refuse_if_there(files, store::log_path(path), " is the redo log of a heap that is not there"));
-    for (const std::string& each : {building, store::log_path(building), store::new_path(building)})
-        REM_TRY(remove_left_over(files, each, path));
-    auto copied = copy(files, show, building);
-    if (!copied)
-        return copied.error();
-    auto made = [&]() -> result<void> {
+    return make_whole_heap(files, path, "-branch-unfinished", [&](const std::string& building) -> result<void> {
+        auto copied = copy(files, show, building);
+        if (!copied)
+            return copied.error();
         if (copied->has_history)
             REM_TRY(recover::change_history(files, building, {}));
-        REM_TRY(let_become(files, building, copied->abi, copied->way));
-        return files.rename_to_new("branch: rename", building, path);
-    }();
-    if (made)
-        return files.sync_directory("branch: sync directory", path);
-    // Errors are ignored here, because the first error is the one to report, and the next call removes what is left.
-    (void)remove_left_over(files, building, path);
-    (void)remove_left_over(files, store::log_path(building), path);
-    return made;
+        return let_become(files, building, copied->abi, copied->way);
+    });
 }
 
 } // namespace remanence::detail

@@ -98,7 +98,7 @@ open_heap& opened(const rem_heap* handle) {
     if (open_heap* const found = find_opened(handle); found != nullptr) [[likely]]
         return *found;
     if (find_volatile(handle) != nullptr)
-        throw error(errc::not_supported, "the heap is volatile: it has no file, no roots, no sections and no commits.");
+        throw error(errc::not_supported, "the heap is volatile: it has no file, no sections and no commits.");
     if (handle == nullptr)
         refuse_argument("the heap is NULL: rem_open() gives one.");
     throw error(errc::closed, "the heap is closed, or the handle is none that rem_open() gave. Open it again.");

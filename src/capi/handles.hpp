@@ -15,7 +15,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace remanence {
 class volatile_heap;
@@ -58,6 +60,23 @@ public:
     [[nodiscard]] virtual void* reallocate(void* block, std::size_t size) = 0;
     [[nodiscard]] virtual std::size_t usable_size(const void* block) const = 0;
     virtual void free_block(void* block) = 0;
+
+    // Roots (capi/roots.cpp). `type` begins with the prefix of C types.
+    struct shown_root {
+        std::string name;
+        std::string type;
+        void* object;
+        std::size_t bytes;
+    };
+    /// Without a size, the object extends to the end of its block. `described` is null if the type is not described.
+    virtual void set_root(std::string_view name, const void* object, const std::string& type,
+                          std::optional<std::size_t> size, const detail::type_fingerprint* described) = 0;
+    /// Returns null if there is no such root. Without a type, the root may be of any type of a C program.
+    [[nodiscard]] virtual void* get_root(std::string_view name, const std::string* type, std::size_t size,
+                                         const detail::type_fingerprint* described) const = 0;
+    /// Returns false if there is no such root.
+    [[nodiscard]] virtual bool remove_root(std::string_view name) = 0;
+    [[nodiscard]] virtual std::vector<shown_root> roots() const = 0;
 
     virtual void show(rem_stats& stats) const = 0;
     [[nodiscard]] virtual verify_report verify() const = 0;

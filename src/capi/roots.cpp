@@ -100,9 +100,16 @@ const detail::type_fingerprint* description_of(const std::string& type, std::opt
 /// Sets a root. `size` is the size of the stated type; without a size, the object extends to the end of its block.
 rem_status set_root(rem_heap* handle, const char* given_name, const void* object, const std::string& type,
                     std::optional<std::size_t> size) {
-    const open_heap& heap = opened(handle);
+    volatile_face* const no_file = find_volatile(handle);
+    if (no_file == nullptr)
+        (void)opened(handle); // throws if the heap is closed
     const std::string_view name = name_of_root(given_name);
     const detail::type_fingerprint* const described = size ? description_of(type, size) : nullptr;
+    if (no_file != nullptr) {
+        no_file->set_root(name, object, type, size, described);
+        return REM_OK;
+    }
+    const open_heap& heap = opened(handle);
     detail::type_fingerprint stored;
     if (described != nullptr)
         stored = *described;
@@ -138,6 +145,16 @@ rem_status set_root(rem_heap* handle, const char* given_name, const void* object
     return REM_OK;
 }
 
+/// As get_root(), in a volatile heap.
+void* get_volatile_root(const volatile_face& memory, const char* given_name, const std::string* type, std::size_t size,
+                        const detail::type_fingerprint* described) {
+    const std::string_view name = name_of_root(given_name);
+    void* const found = memory.get_root(name, type, size, described);
+    if (found == nullptr)
+        note(REM_NOT_FOUND, ("there is no root \"" + std::string(name) + "\" in the volatile heap.").c_str());
+    return found;
+}
+
 /// Returns null if there is no such root, and stores that error for rem_last_error().
 template <class F>
 void* get_root(rem_heap* handle, const char* given_name, const F& is_right) {
@@ -171,6 +188,8 @@ rem_status rem_root_set_as(rem_heap* heap, const char* name, const void* object,
 
 void* rem_root_get(rem_heap* heap, const char* name) {
     return capi::guard_or<void*>(nullptr, [&] {
+        if (const capi::volatile_face* const memory = capi::find_volatile(heap))
+            return capi::get_volatile_root(*memory, name, nullptr, 0, nullptr);
         return capi::get_root(heap, name, [](detail::heap_impl& impl, const types::root_view& root) {
             if (!capi::is_of_c(root))
                 capi::raise_mismatch(impl, root, "a C block");
@@ -182,6 +201,8 @@ void* rem_root_get_as(rem_heap* heap, const char* name, const char* type, size_t
     return capi::guard_or<void*>(nullptr, [&] {
         const std::string wanted = capi::stated_type(type);
         const detail::type_fingerprint* const described = capi::description_of(wanted, size);
+        if (const capi::volatile_face* const memory = capi::find_volatile(heap))
+            return capi::get_volatile_root(*memory, name, &wanted, size, described);
         return capi::get_root(heap, name, [&](detail::heap_impl& impl, const types::root_view& root) {
             if (!capi::is_of_c(root) || root.type != wanted || (described == nullptr && root.bytes != size))
                 capi::raise_mismatch(impl, root, wanted + " (" + std::to_string(size) + " bytes)");
@@ -193,6 +214,9 @@ void* rem_root_get_as(rem_heap* heap, const char* name, const char* type, size_t
 
 rem_status rem_root_remove(rem_heap* heap, const char* name) {
     return capi::guard([&] {
+        constexpr const char* k_none = "rem_root_remove: there is no such root.";
+        if (capi::volatile_face* const memory = capi::find_volatile(heap))
+            return memory->remove_root(capi::name_of_root(name)) ? REM_OK : capi::note(REM_NOT_FOUND, k_none);
         const capi::open_heap& opened = capi::opened(heap);
         const std::string_view wanted = capi::name_of_root(name);
         bool is_there = false;
@@ -212,9 +236,7 @@ rem_status rem_root_remove(rem_heap* heap, const char* name) {
                 if (is_there)
                     detail::check(roots.erase(wanted));
             });
-        return is_there
-                   ? REM_OK
-                   : capi::note(REM_NOT_FOUND, "rem_root_remove: there is no such root.", opened.of.path().string());
+        return is_there ? REM_OK : capi::note(REM_NOT_FOUND, k_none, opened.of.path().string());
     });
 }
 
@@ -222,12 +244,18 @@ rem_status rem_roots(rem_heap* heap, bool (*visit)(void* context, const rem_root
     return capi::guard([&] {
         if (visit == nullptr)
             capi::refuse_argument("rem_roots needs a function to call.");
-        struct kept_root {
-            std::string name;
-            std::string type;
-            void* object;
-            std::size_t bytes;
+        using kept_root = capi::volatile_face::shown_root;
+        const auto shown = [](const kept_root& each) {
+            return rem_root{each.name.c_str(), each.type.c_str(), each.object, each.bytes};
         };
+        if (const capi::volatile_face* const memory = capi::find_volatile(heap)) {
+            for (const kept_root& each : memory->roots()) {
+                const rem_root root = shown(each);
+                if (!visit(context, &root))
+                    break;
+            }
+            return REM_OK;
+        }
         std::vector<kept_root> all; // copied, so that the callback runs outside of the section
         detail::heap_impl& impl = capi::opened(heap).impl();
         {
@@ -237,8 +265,8 @@ rem_status rem_roots(rem_heap* heap, bool (*visit)(void* context, const rem_root
             }));
         }
         for (const kept_root& each : all) {
-            const rem_root shown{each.name.c_str(), each.type.c_str(), each.object, each.bytes};
-            if (!capi::call_back(impl, [&] { return visit(context, &shown); }))
+            const rem_root root = shown(each);
+            if (!capi::call_back(impl, [&] { return visit(context, &root); }))
                 break;
         }
         return REM_OK;

@@ -259,7 +259,10 @@ constexpr const char* k_not_alone =
 
 bool is_alone(const txn::heap_memory& memory, const void* object, std::size_t size) {
     const auto block = memory.block_of(object);
-    return block && block->start == object && block->bytes <= memory.bytes_of_block(size, alignof(std::max_align_t));
+    if (!block || block->start != object)
+        return false;
+    const std::size_t most = memory.bytes_of_block(size, alignof(std::max_align_t));
+    return block->bytes <= most || (memory.has_longer_blocks() && block->bytes < 2 * most);
 }
 
 class table_of_types final : public described_types {

@@ -69,8 +69,9 @@ inline constexpr std::uint64_t k_feature_history = 2;        // history is kept 
 inline constexpr std::uint64_t k_feature_versions = 4;       // superblock::versions names a table of versions
 inline constexpr std::uint64_t k_feature_aligned_blocks = 8; // block sizes follow alloc::bytes_on_lines()
 inline constexpr std::uint64_t k_feature_red_zones = 16;     // blocks end with a red zone (alloc/red_zones.hpp)
+inline constexpr std::uint64_t k_feature_longer_blocks = 32; // blocks may be longer than the sizes they are freed with
 inline constexpr std::uint64_t k_known_ro_compat_features =
-    k_feature_history | k_feature_aligned_blocks | k_feature_red_zones;
+    k_feature_history | k_feature_aligned_blocks | k_feature_red_zones | k_feature_longer_blocks;
 
 /// A range of the heap's addresses, and where its copies lie in the file.
 struct region {

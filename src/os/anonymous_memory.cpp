@@ -90,12 +90,16 @@ int map_where_free(std::byte* where, std::uint64_t bytes, int rights) noexcept {
     return EEXIST;
 }
 
-std::byte* find_free_addresses(std::uint64_t bytes) noexcept {
+namespace {
+
+/// Reserves `bytes` at a random place of the range. Returns null if several places are taken. `into`: 0 or errno.
+std::byte* reserve_in_range(std::uint64_t bytes, int& into) noexcept {
 #ifdef REMANENCE_TSAN_BASES // ThreadSanitizer does not support this range
     static_cast<void>(bytes);
-    return nullptr;
+    static_cast<void>(into);
 #else
-    const kept_errno kept;
+    if (bytes >= k_free_end - k_free_begin)
+        return nullptr;
     std::uint64_t random = 0;
     if (::getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
         random = reinterpret_cast<std::uint64_t>(&random) / k_free_alignment;
@@ -103,14 +107,39 @@ std::byte* find_free_addresses(std::uint64_t bytes) noexcept {
     for (int i = 0; i != k_free_tries; ++i) {
         auto* const wanted =
             reinterpret_cast<std::byte*>(k_free_begin + std::rotr(random, i * 4) % places * k_free_alignment);
-        const int code = map_where_free(wanted, bytes, PROT_NONE);
-        if (code == 0)
-            ::munmap(wanted, bytes);
-        if (code != EEXIST) // free, or a limit was met, which make_writable() will find
+        into = reserve_addresses_at(wanted, bytes);
+        if (into != EEXIST)
             return wanted;
     }
-    return nullptr;
 #endif
+    return nullptr;
+}
+
+} // namespace
+
+std::byte* find_free_addresses(std::uint64_t bytes) noexcept {
+    const kept_errno kept;
+    int code = 0;
+    std::byte* const found = reserve_in_range(bytes, code);
+    if (found != nullptr && code == 0)
+        ::munmap(found, bytes);
+    return found; // free, or a limit was met, which make_writable() will find
+}
+
+std::byte* reserve_far_addresses(std::uint64_t bytes) noexcept {
+    const kept_errno kept;
+    int code = 0;
+    std::byte* const found = reserve_in_range(bytes, code);
+    return code == 0 ? found : nullptr;
+}
+
+bool are_far(const std::byte* where) noexcept {
+    const auto address = reinterpret_cast<std::uint64_t>(where);
+    return address >= k_free_begin && address < k_free_end;
+}
+
+int reserve_addresses_at(std::byte* where, std::uint64_t bytes) noexcept {
+    return map_where_free(where, bytes, PROT_NONE);
 }
 
 int make_writable(std::byte* where, std::uint64_t bytes, addresses are) noexcept {

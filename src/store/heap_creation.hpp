@@ -37,6 +37,7 @@ struct creation {
     std::string_view application = {}; // empty: the heap belongs to no particular application
     bool aligned_blocks = false;
     bool red_zones = false;
+    bool longer_blocks = false;
 };
 
 /// Builds an empty heap as NAME-new, locks it, syncs it and renames it, so the heap appears complete or not at all.

@@ -12,6 +12,7 @@ namespace remanence::txn {
 result<void> heap_memory::begin() {
     aligned_blocks_ = (store_.super().features_ro_compat & format::k_feature_aligned_blocks) != 0;
     red_zones_ = (store_.super().features_ro_compat & format::k_feature_red_zones) != 0;
+    longer_blocks_ = (store_.super().features_ro_compat & format::k_feature_longer_blocks) != 0;
     if (store_.image().bytes() == 0) {
         REM_TRY(view_.memory().make_accessible(k_page_bytes));
         REM_TRY(format_header());
@@ -266,6 +267,11 @@ unexpected heap_memory::why_no_memory(const alloc::block_allocator& from, std::u
 }
 
 void heap_memory::deallocate(void* block, std::uint64_t bytes, std::uint64_t alignment) {
+    if (longer_blocks_) [[unlikely]] {
+        const auto found = block_of(block);
+        if (found && found->start == block && found->bytes >= bytes && deallocate(block))
+            return;
+    }
     if (has_thread_caches_on() && deallocate_in_thread_cache(block, placed(bytes), alignment)) [[unlikely]]
         return;
     lock_among_threads();

@@ -119,6 +119,8 @@ public:
         return red_zones_ ? std::max<std::uint64_t>(bytes, 1)
                           : alloc::block_allocator::block_bytes(placed(bytes), alignment);
     }
+    /// True if a block may be longer than a request of its object's size needs.
+    [[nodiscard]] bool has_longer_blocks() const { return longer_blocks_; }
     /// True if the heap was created with check_options::red_zones.
     [[nodiscard]] bool has_red_zones() const { return red_zones_; }
     /// Adds the type of the object that was made in a block, if the heap notes where blocks are allocated.
@@ -283,6 +285,7 @@ private:
     declared_section declared_;
     bool aligned_blocks_ = false;        // from the heap's header
     bool red_zones_ = false;             // from the file
+    bool longer_blocks_ = false;         // from the file: blocks may be longer than the sizes they are freed with
     bool looks_after_blocks_ = false;    // each block has a red zone, or it is noted where it was allocated
     std::unique_ptr<block_notes> notes_; // null: nothing is noted
     bool keeps_unused_ = false;

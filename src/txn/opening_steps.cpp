@@ -92,10 +92,13 @@ result<void> reserve_place(opened_heap& heap, const open_request& request) {
     const std::uint64_t base = heap.store->super().base;
     const std::uint64_t image_bytes = heap.store->image().bytes();
     const std::uint64_t bytes = std::max(options.reserve_bytes, image_bytes);
-    auto taken = options.when_taken == when_base_taken::elsewhere ? os::reservation::at_or_elsewhere(base, bytes)
-                                                                  : os::reservation::at(base, bytes);
+    const auto take = [&](std::uint64_t wanted) {
+        return options.when_taken == when_base_taken::elsewhere ? os::reservation::at_or_elsewhere(base, wanted)
+                                                                : os::reservation::at(base, wanted);
+    };
+    auto taken = take(bytes);
     if (!taken)
-        taken = os::reservation::at(base, image_bytes + heap.store->image().chunk_bytes()); // a smaller range will do
+        taken = take(image_bytes + heap.store->image().chunk_bytes()); // a smaller range will do
     if (!taken && taken.why().code == errc::base_taken && options.when_taken == when_base_taken::look_elsewhere) {
         if (auto other = os::reservation::elsewhere(bytes)) {
             heap.why_elsewhere = cannot_map(heap.store->path(), taken.why()).why();

@@ -72,7 +72,8 @@ result<root_entry_view> root_reader::any_entry(const format::root_directory& d, 
                            e.fingerprint_hash,
                            e.fingerprint_algorithm,
                            (e.flags & format::k_root_is_position_independent) != 0,
-                           {text + e.name_bytes + e.type_bytes, e.description_bytes}};
+                           {text + e.name_bytes + e.type_bytes, e.description_bytes},
+                           e.object_alignment};
 }
 
 result<std::optional<type_description>> root_reader::description(const root_entry_view& entry) const {

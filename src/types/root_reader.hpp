@@ -25,6 +25,7 @@ struct root_entry_view {
     std::uint32_t fingerprint_algorithm;
     bool position_independent;    // as stated by the program that made the root
     std::string_view description; // type_description, encoded; not checked yet. Empty if there is none
+    std::uint32_t alignment;
 };
 
 class root_reader {

@@ -34,9 +34,14 @@ std::uint64_t range_bytes(std::uint64_t reserved) {
 
 int heap::open(const heap_options& options) noexcept {
     how_ = options.how;
+    is_far_ = options.is_far;
     numa_node_ = options.numa_node;
     make_writable_ = options.make_writable;
     reserved_bytes_ = align_up(options.reserve_bytes, GiB);
+    if (options.base != nullptr) {
+        const int taken = os::reserve_addresses_at(options.base, range_bytes(reserved_bytes_));
+        return taken == 0 ? open_in(options.base) : taken;
+    }
     if (options.holds_no_addresses)
         // under Valgrind, for example, no addresses are free where we look
         return open_without_addresses() == 0 ? 0 : open_with_addresses();
@@ -45,10 +50,15 @@ int heap::open(const heap_options& options) noexcept {
 }
 
 int heap::open_with_addresses() noexcept {
+    std::byte* range = is_far_ ? os::reserve_far_addresses(range_bytes(reserved_bytes_)) : nullptr;
+    if (range == nullptr)
+        range = os::reserve_addresses(range_bytes(reserved_bytes_), GiB);
+    return range == nullptr ? ENOMEM : open_in(range);
+}
+
+int heap::open_in(std::byte* range) noexcept {
     addresses_ = os::addresses::held;
-    lay_out(os::reserve_addresses(range_bytes(reserved_bytes_), GiB));
-    if (!is_open())
-        return ENOMEM;
+    lay_out(range);
     const int code = numa_node_ ? os::bind_to_node(base_, range_bytes(reserved_bytes_), *numa_node_) : 0;
     if (code == 0)
         return start_core();

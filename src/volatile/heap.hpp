@@ -14,6 +14,7 @@
 #pragma once
 
 #include "alloc/block_allocator.hpp"
+#include "base/result.hpp"
 #include "os/anonymous_memory.hpp"
 #include "os/memory_marks.hpp"
 #include "os/quick_mutex.hpp"
@@ -37,6 +38,9 @@ struct heap_options {
     // Reserves addresses only when they are needed, so that they do not count against limits earlier. The heap also
     // does that if too few addresses can be reserved.
     bool holds_no_addresses = false;
+    // Prefers addresses that the heap can have in another process, too (os::are_far()).
+    bool is_far = false;
+    std::byte* base = nullptr; // where the blocks begin, a multiple of 1 GiB; null: anywhere
     placing how = placing::compact;
     std::optional<unsigned> numa_node{};
     int (*make_writable)(std::byte*, std::uint64_t, os::addresses) noexcept = os::make_writable;
@@ -67,7 +71,8 @@ public:
     heap& operator=(const heap&) = delete;
     ~heap();
 
-    /// Opens the heap; must be called once, before anything else. Returns 0, or errno.
+    /// Opens the heap; must be called once, before anything else. Returns 0, or errno; EEXIST if something else lies at
+    /// the wanted base.
     [[nodiscard]] int open(const heap_options& options) noexcept;
     [[nodiscard]] bool is_open() const { return base_ != nullptr; }
 
@@ -140,6 +145,15 @@ public:
 
     [[nodiscard]] std::byte* base() const { return base_; }
     [[nodiscard]] std::uint64_t reserved_bytes() const { return reserved_bytes_; }
+
+    // --- for a heap whose blocks come from elsewhere, before anything was allocated in it (loading.cpp)
+
+    /// Makes the first `bytes` bytes behind the base accessible, for adopt(). Returns 0, or errno.
+    [[nodiscard]] int make_room(std::uint64_t bytes) noexcept;
+    /// Takes over the blocks of another core, which has this state. The caller has copied that core's memory, from the
+    /// second page on, into the room. Fails with errc::corrupt if the state contradicts itself, with errc::not_supported
+    /// if no such block could be allocated today. Allocates memory elsewhere. O(pages).
+    [[nodiscard]] result<void> adopt(const format::alloc_state& state);
 
     // --- for threads.cpp
 
@@ -243,6 +257,7 @@ private:
     };
     void lay_out(std::byte* range) noexcept;
     [[nodiscard]] int open_with_addresses() noexcept;
+    [[nodiscard]] int open_in(std::byte* range) noexcept;
     [[nodiscard]] int open_without_addresses() noexcept;
     [[nodiscard]] int start_core() noexcept;
     void release_range() noexcept;
@@ -268,6 +283,7 @@ private:
     part slabs_table_;
     part thread_caches_table_;
     placing how_ = placing::compact;
+    bool is_far_ = false;
     os::addresses addresses_ = os::addresses::held;
     int (*make_writable_)(std::byte*, std::uint64_t, os::addresses) noexcept = nullptr;
     heap* next_registered_ = nullptr; // guarded by the mutex of threads.cpp

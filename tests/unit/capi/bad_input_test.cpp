@@ -53,6 +53,7 @@ std::vector<std::pair<const char*, std::function<rem_status(rem_heap*)>>> all_ca
         {"rem_root_get", [=](rem_heap* h) { return status_of(rem_root_get(h, "a")); }},
         {"rem_root_get_as", [=](rem_heap* h) { return status_of(rem_root_get_as(h, "a", "char[8]", 8)); }},
         {"rem_root_remove", [](rem_heap* h) { return rem_root_remove(h, "a"); }},
+        {"rem_save_as", [](rem_heap* h) { return rem_save_as(h, "none"); }},
         {"rem_roots", [](rem_heap* h) { return rem_roots(h, visit_none, nullptr); }},
         {"rem_write_begin", rem_write_begin},
         {"rem_write_try_begin", rem_write_try_begin},

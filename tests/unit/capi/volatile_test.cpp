@@ -112,8 +112,6 @@ TEST_F(c_volatile, what_needs_a_file_is_not_supported) {
     std::uint64_t number = 0;
     std::size_t size = 0;
     EXPECT_STATUS(rem_version(heap, &number), REM_NOT_SUPPORTED);
-    EXPECT_STATUS(rem_root_set(heap, "a", &object), REM_NOT_SUPPORTED);
-    EXPECT_STATUS(rem_root_remove(heap, "a"), REM_NOT_SUPPORTED);
     EXPECT_STATUS(rem_touch(heap, &object, sizeof object), REM_NOT_SUPPORTED);
     for (auto* const call : {&rem_write_begin, &rem_write_end, &rem_write_abort, &rem_read_begin, &rem_read_end,
                              &rem_sync, &rem_rollback, &rem_checkpoint})
@@ -124,8 +122,6 @@ TEST_F(c_volatile, what_needs_a_file_is_not_supported) {
     EXPECT_STATUS(rem_collect(heap, nullptr, nullptr), REM_NOT_SUPPORTED);
     EXPECT_STATUS(rem_limit_memory(heap, 0), REM_NOT_SUPPORTED);
     EXPECT_STATUS(rem_changed_pages(heap, &size), REM_NOT_SUPPORTED);
-    EXPECT_EQ(rem_root_get(heap, "a"), nullptr);
-    EXPECT_EQ(last_status(), REM_NOT_SUPPORTED);
     EXPECT_EQ(rem_path(heap), nullptr);
     EXPECT_EQ(last_status(), REM_NOT_SUPPORTED);
 }

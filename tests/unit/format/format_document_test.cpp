@@ -221,6 +221,7 @@ std::map<std::string, std::string> all_constants() {
         CONSTANT(k_feature_versions),
         CONSTANT(k_feature_aligned_blocks),
         CONSTANT(k_feature_red_zones),
+        CONSTANT(k_feature_longer_blocks),
         CONSTANT(k_flag_clean),
         CONSTANT(k_log_magic),
         CONSTANT(k_log_version),

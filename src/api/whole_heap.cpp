@@ -1,0 +1,72 @@
+#include "api/whole_heap.hpp"
+
+#include "store/heap_creation.hpp"
+
+#include <array>
+
+namespace remanence::detail {
+
+namespace {
+
+result<void> refuse_if_there(os::file_system& files, const std::string& path, const char* what) {
+    auto is_there = files.exists(path);
+    if (!is_there)
+        return is_there.error();
+    if (*is_there)
+        return fail(errc::exists, path + what + ". Name another file, or remove it.", path);
+    return {};
+}
+
+/// Removes the files that an earlier call left behind in a crash. errc::in_use: such a call is still running.
+result<void> remove_left_over(os::file_system& files, const std::string& path, const std::string& lock_of) {
+    auto is_there = files.exists(path);
+    if (!is_there)
+        return is_there.error();
+    if (!*is_there)
+        return {};
+    auto file = files.open(path, os::access::read_write);
+    if (!file)
+        return file.error();
+    auto locked = (*file)->try_lock(os::lock_kind::exclusive);
+    if (!locked)
+        return locked.error();
+    if (!*locked)
+        return store::in_use(lock_of);
+    return files.remove("heap: remove left over", path, **file);
+}
+
+} // namespace
+
+result<void> make_whole_heap(os::file_system& files, const std::string& path, std::string_view suffix,
+                             const std::function<result<void>(const std::string& building)>& make) {
+    const std::string building = path + std::string(suffix);
+    REM_TRY(refuse_if_there(files, path, " exists"));
+    REM_TRY(refuse_if_there(files, store::log_path(path), " is the redo log of a heap that is not there"));
+    const std::array<std::string, 3> unfinished{building, store::log_path(building), store::new_path(building)};
+    for (const std::string& each : unfinished)
+        REM_TRY(remove_left_over(files, each, path));
+    // Errors are ignored here, because the first error is the one to report, and the next call removes what is left.
+    const auto give_up = [&] {
+        for (const std::string& each : unfinished)
+            (void)remove_left_over(files, each, path);
+    };
+    result<void> made;
+    try {
+        made = make(building);
+    } catch (...) {
+        give_up();
+        throw;
+    }
+    if (made)
+        made = files.rename_to_new("heap: rename", building, path);
+    if (!made) {
+        give_up();
+        return made;
+    }
+    made = files.sync_directory("heap: sync directory", path);
+    if (!made)
+        (void)remove_left_over(files, path, path); // whether the name is durable is not known
+    return made;
+}
+
+} // namespace remanence::detail
