@@ -168,6 +168,17 @@ public:
         made(next);
         return true;
     }
+    bool collection() {
+        content next = now();
+        heap_->write([&] {
+            change(next);
+            (void)heap_->get_allocator<char>().allocate(1000);
+        });
+        made(next);
+        EXPECT_EQ(heap_->collect().blocks, 1U);
+        made(next);
+        return true;
+    }
     /// The steps may need what is free now.
     bool shrink() {
         expect_refused(errc::not_supported, [&] { heap_->shrink(); });
@@ -740,6 +751,7 @@ constexpr feature k_features[] = {
     {"spilling", &walk::spill},
     {"limited memory", &walk::limit},
     {"moved block", &walk::moved_block},
+    {"collection", &walk::collection},
     {"shrinking", &walk::shrink},
     {"undo", &walk::undo},
     {"redo", &walk::redo},
