@@ -5,6 +5,8 @@
 // If that size is less than a page, the blocks are small ones of slabs of alloc::slabs, which are as long and lie at the
 // same places; else they fill pages. Blocks that were loaded from a file are as they were there.
 
+#include "api/save_volatile.hpp"
+
 #include "api/heap_origin.hpp"
 #include "api/raise.hpp"
 #include "api/volatile_roots.hpp"
@@ -197,6 +199,11 @@ result<void> fill(os::file_system& files, const std::string& path, const volatil
 } // namespace
 
 void save_as(const volatile_heap& from, const std::filesystem::path& path, std::string_view abi) {
+    save_as(os::posix_file_system(), from, path, abi);
+}
+
+void save_as(os::file_system& files, const volatile_heap& from, const std::filesystem::path& path,
+             std::string_view abi) {
     refuse_in_new_scope("a volatile heap");
     {
         const os::no_cancellation whole;
@@ -206,7 +213,6 @@ void save_as(const volatile_heap& from, const std::filesystem::path& path, std::
                   "save_as: the volatile heap lies among addresses that the system gives to other memory, where the "
                   "heap file could hardly be opened. Reserve less (reserve_bytes), have fewer volatile heaps, or check "
                   "the limit on address space (ulimit -v).");
-        os::file_system& files = os::posix_file_system();
         check(make_whole_heap(files, real_path(path).string(), "-save-unfinished",
                               [&](const std::string& building) { return fill(files, building, impl, abi); }));
     }

@@ -45,28 +45,28 @@ result<void> make_whole_heap(os::file_system& files, const std::string& path, st
     const std::array<std::string, 3> unfinished{building, store::log_path(building), store::new_path(building)};
     for (const std::string& each : unfinished)
         REM_TRY(remove_left_over(files, each, path));
+    bool has_name = false;
     // Errors are ignored here, because the first error is the one to report, and the next call removes what is left.
     const auto give_up = [&] {
         for (const std::string& each : unfinished)
             (void)remove_left_over(files, each, path);
+        if (has_name) // durably or not
+            (void)remove_left_over(files, path, path);
     };
-    result<void> made;
     try {
-        made = make(building);
+        auto made = make(building);
+        if (made)
+            made = files.rename_to_new("heap: rename", building, path);
+        has_name = static_cast<bool>(made);
+        if (made)
+            made = files.sync_directory("heap: sync directory", path);
+        if (!made)
+            give_up();
+        return made;
     } catch (...) {
         give_up();
         throw;
     }
-    if (made)
-        made = files.rename_to_new("heap: rename", building, path);
-    if (!made) {
-        give_up();
-        return made;
-    }
-    made = files.sync_directory("heap: sync directory", path);
-    if (!made)
-        (void)remove_left_over(files, path, path); // whether the name is durable is not known
-    return made;
 }
 
 } // namespace remanence::detail

@@ -37,10 +37,15 @@ namespace remanence::os {
 
 namespace {
 
-// A range without persistent heaps (os/memory.cpp), without AddressSanitizer's memory, and without the system's
-// mappings when stacks have no limit (0x2aaa'aaaa'a000).
-constexpr std::uint64_t k_free_begin = 0x3000'0000'0000;
-constexpr std::uint64_t k_free_end = 0x5000'0000'0000;
+struct place_range {
+    std::uint64_t begin;
+    std::uint64_t end;
+};
+// Both are without the bases of persistent heaps (os/memory.cpp), without AddressSanitizer's memory, and without the
+// system's mappings when stacks have no limit (from 0x2aaa'aaaa'a000 on). They do not overlap, since a heap that holds no
+// addresses would not keep others from its own.
+constexpr place_range k_free{0x3000'0000'0000, 0x5000'0000'0000};
+constexpr place_range k_far{0x2000'0000'0000, 0x2a00'0000'0000};
 constexpr std::uint64_t k_free_alignment = GiB;
 constexpr int k_free_tries = 16;
 
@@ -92,23 +97,24 @@ int map_where_free(std::byte* where, std::uint64_t bytes, int rights) noexcept {
 
 namespace {
 
-/// Reserves `bytes` at a random place of the range. Returns null if several places are taken. `into`: 0 or errno.
-std::byte* reserve_in_range(std::uint64_t bytes, int& into) noexcept {
-#ifdef REMANENCE_TSAN_BASES // ThreadSanitizer does not support this range
+/// Reserves `bytes` at a random place of the range. Returns null if several places are taken. `code`: 0 or errno.
+std::byte* reserve_in(place_range where, std::uint64_t bytes, int& code) noexcept {
+#ifdef REMANENCE_TSAN_BASES // ThreadSanitizer does not support these ranges
+    static_cast<void>(where);
     static_cast<void>(bytes);
-    static_cast<void>(into);
+    static_cast<void>(code);
 #else
-    if (bytes >= k_free_end - k_free_begin)
+    if (bytes > where.end - where.begin - k_free_alignment)
         return nullptr;
     std::uint64_t random = 0;
     if (::getrandom(&random, sizeof random, GRND_NONBLOCK) != sizeof random)
         random = reinterpret_cast<std::uint64_t>(&random) / k_free_alignment;
-    const std::uint64_t places = (k_free_end - k_free_begin - bytes) / k_free_alignment;
+    const std::uint64_t places = (where.end - where.begin - bytes) / k_free_alignment;
     for (int i = 0; i != k_free_tries; ++i) {
         auto* const wanted =
-            reinterpret_cast<std::byte*>(k_free_begin + std::rotr(random, i * 4) % places * k_free_alignment);
-        into = reserve_addresses_at(wanted, bytes);
-        if (into != EEXIST)
+            reinterpret_cast<std::byte*>(where.begin + std::rotr(random, i * 4) % places * k_free_alignment);
+        code = reserve_addresses_at(wanted, bytes);
+        if (code != EEXIST)
             return wanted;
     }
 #endif
@@ -120,7 +126,7 @@ std::byte* reserve_in_range(std::uint64_t bytes, int& into) noexcept {
 std::byte* find_free_addresses(std::uint64_t bytes) noexcept {
     const kept_errno kept;
     int code = 0;
-    std::byte* const found = reserve_in_range(bytes, code);
+    std::byte* const found = reserve_in(k_free, bytes, code);
     if (found != nullptr && code == 0)
         ::munmap(found, bytes);
     return found; // free, or a limit was met, which make_writable() will find
@@ -129,13 +135,13 @@ std::byte* find_free_addresses(std::uint64_t bytes) noexcept {
 std::byte* reserve_far_addresses(std::uint64_t bytes) noexcept {
     const kept_errno kept;
     int code = 0;
-    std::byte* const found = reserve_in_range(bytes, code);
+    std::byte* const found = reserve_in(k_far, bytes, code);
     return code == 0 ? found : nullptr;
 }
 
 bool are_far(const std::byte* where) noexcept {
     const auto address = reinterpret_cast<std::uint64_t>(where);
-    return address >= k_free_begin && address < k_free_end;
+    return address >= k_far.begin && address < k_far.end;
 }
 
 int reserve_addresses_at(std::byte* where, std::uint64_t bytes) noexcept {

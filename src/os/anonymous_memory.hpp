@@ -16,10 +16,10 @@ int map_where_free(std::byte* where, std::uint64_t bytes, int rights) noexcept;
 /// Returns addresses at a multiple of 1 GiB where nothing is mapped, far from those that the system chooses. Does not
 /// reserve them, since mappings count against limits (ulimit -v, mlockall()). Returns null on failure. Linux 4.17.
 std::byte* find_free_addresses(std::uint64_t bytes) noexcept;
-/// Reserves such addresses. A heap that lies there can have the same addresses in another process. Returns null on
-/// failure.
+/// Reserves other addresses at a multiple of 1 GiB far from those that the system chooses: a heap that lies there can
+/// have the same addresses in another process. Returns null on failure.
 std::byte* reserve_far_addresses(std::uint64_t bytes) noexcept;
-/// True for addresses that the two functions above may return.
+/// True for addresses that reserve_far_addresses() may return.
 bool are_far(const std::byte* where) noexcept;
 /// Reserves exactly these addresses. Returns 0 or errno; EEXIST means that something else is mapped there.
 int reserve_addresses_at(std::byte* where, std::uint64_t bytes) noexcept;

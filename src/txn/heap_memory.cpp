@@ -268,9 +268,10 @@ unexpected heap_memory::why_no_memory(const alloc::block_allocator& from, std::u
 
 void heap_memory::deallocate(void* block, std::uint64_t bytes, std::uint64_t alignment) {
     if (longer_blocks_) [[unlikely]] {
+        // Without such a block, what follows says so and ends the process.
         const auto found = block_of(block);
-        if (found && found->start == block && found->bytes >= bytes && deallocate(block))
-            return;
+        if (found && found->start == block && found->bytes >= bytes)
+            bytes = found->bytes;
     }
     if (has_thread_caches_on() && deallocate_in_thread_cache(block, placed(bytes), alignment)) [[unlikely]]
         return;

@@ -22,13 +22,13 @@ struct kept_node {
 };
 
 /// A list of so many nodes, and blocks of many sizes beside them.
-inline constexpr std::uint64_t k_kept_nodes = 500;
+inline constexpr std::uint64_t k_kept_nodes = 80;
 
 inline std::unique_ptr<volatile_heap> make_kept_list() {
     auto made = std::make_unique<volatile_heap>(volatile_heap_options{.reserve_bytes = std::uint64_t{1} << 30U});
     kept_node* first = nullptr;
     for (std::uint64_t i = 0; i != k_kept_nodes; ++i) {
-        first = new (made->allocate(sizeof(kept_node) + i * 40)) kept_node{first, i};
+        first = new (made->allocate(sizeof(kept_node) + i * 250)) kept_node{first, i};
     }
     set_root(*made, "first", first);
     return made;

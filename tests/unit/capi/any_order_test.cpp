@@ -245,6 +245,7 @@ private:
             (void)rem_checkpoint(h);
             (void)rem_shrink(h, nullptr);
             (void)rem_limit_memory(h, 1024 * 1024);
+            (void)rem_save_as(h, "nowhere"); // it has a file
             break;
         case 36:
             (void)rem_changed_pages(h, &size);
