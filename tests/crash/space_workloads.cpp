@@ -186,7 +186,7 @@ void shrunk(session& program) {
     program.shrink(); // there is nothing to do
     empty_a_slab(program);
     program.commit();
-    program.checkpoint(); // gives back all that was free already
+    program.checkpoint();             // gives back all that was free already
     REM_CHECK(program.shrink() != 0); // a commit says that the slab is free
     program.verify();
     program.add_sparse_block(6 * MiB, 500 * KiB, 100);
