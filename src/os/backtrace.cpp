@@ -7,10 +7,12 @@
 #include <memory>
 
 // The linker defines these, as the ends of the section that REM_ALLOCATES names.
+// NOLINTBEGIN(bugprone-reserved-identifier, readability-identifier-naming)
 extern "C" {
-[[gnu::visibility("hidden")]] extern const char __start_remanence_allocates[]; // NOLINT(bugprone-reserved-identifier)
-[[gnu::visibility("hidden")]] extern const char __stop_remanence_allocates[];  // NOLINT(bugprone-reserved-identifier)
+[[gnu::visibility("hidden")]] extern const char __start_remanence_allocates[];
+[[gnu::visibility("hidden")]] extern const char __stop_remanence_allocates[];
 }
+// NOLINTEND(bugprone-reserved-identifier, readability-identifier-naming)
 
 namespace remanence::os {
 

@@ -8,7 +8,7 @@
 namespace remanence::track {
 
 namespace kernel {
-using namespace os::kernel;
+using namespace os::kernel; // NOLINT(google-build-using-namespace)
 }
 
 /// The system calls by which the scan tier asks for and changes page tables. Tests put models of other kernels in their
