@@ -50,6 +50,10 @@ public:
         if (!now.problems().empty())
             return {};
         const store::heap_file& store = now.store();
+        auto mode = now.store().file().permissions();
+        if (!mode)
+            return mode.error();
+        side_->mode = *mode;
         side_->chunk_bytes = store.image().chunk_bytes();
         side_->application = store.application();
         side_->aligned_blocks = (now.super().features_ro_compat & format::k_feature_aligned_blocks) != 0;
