@@ -192,7 +192,8 @@ private:
     }
 
     [[nodiscard]] unexpected base_taken(std::uint64_t base, std::uint64_t bytes) const {
-        const bool is_ours = volatile_heap::of(reinterpret_cast<void*>(base)) != nullptr; // NOLINT
+        const bool is_ours =
+            volatile_heap::of(reinterpret_cast<void*>(base)) != nullptr; // NOLINT(performance-no-int-to-ptr)
         const std::string holder = is_ours ? "a volatile heap of this process" : os::mapping_at(base, bytes);
         return fail(errc::base_taken,
                     "cannot load " + path_ + ": its addresses are taken by " + (holder.empty() ? "(unknown)" : holder) +

@@ -502,7 +502,7 @@ TEST_F(volatile_files, a_saved_heap_says_that_the_volatile_heap_has_its_addresse
     set_root(scratch, "list", new (scratch.allocate(sizeof(saved_list))) saved_list{});
     save_as(scratch, file());
     const auto opening = error_of([&] { heap::open_existing(file()); });
-    EXPECT_TRUE(is_error(opening, errc::base_taken, file(), "are taken by: "));
+    EXPECT_TRUE(is_error(opening, errc::base_taken, file(), "are taken by: a volatile heap of this process"));
     const auto loading = error_of_loading(file());
     EXPECT_TRUE(is_error(loading, errc::base_taken, file(), "a volatile heap of this process"));
 }
