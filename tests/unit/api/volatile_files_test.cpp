@@ -242,6 +242,39 @@ TEST_F(volatile_files, blocks_of_all_sizes_go_there_and_back_again_and_again) {
     }
 }
 
+TEST_F(volatile_files, blocks_that_lie_anywhere_in_slabs_come_from_a_file_and_go_back) {
+    node_model model(random_seed());
+    {
+        heap made = heap::create(file("0"), small_heap());
+        model.begin_with(&made.root<saved_list>("list"));
+        change_in(made, model, 1000);
+        made.close();
+    }
+    for (int round = 0; round != 3; ++round) {
+        const std::string next = std::to_string(round + 1);
+        {
+            const auto loaded = load_volatile(file(std::to_string(round).c_str()));
+            model.check();
+            change_in(*loaded, model, 400);
+            ASSERT_TRUE(loaded->verify().clean());
+            save_as(*loaded, file(next.c_str()));
+        }
+        heap opened = heap::open_existing(file(next.c_str()), small_heap());
+        ASSERT_EQ(opened.find_root<saved_list>("list"), model.list());
+        model.check();
+        ASSERT_TRUE(opened.verify().clean());
+        ASSERT_EQ(opened.leaks().blocks, 0U);
+        change_in(opened, model, 400);
+        opened.close();
+    }
+    heap opened = heap::open_existing(file("3"), small_heap());
+    opened.write([&] { // sized: the list came from the file
+        opened.root<saved_list>("list").first = nullptr;
+        EXPECT_TRUE(opened.remove_root<saved_list>("list"));
+    });
+    EXPECT_TRUE(opened.verify().clean());
+}
+
 TEST_F(volatile_files, every_size_is_a_block_of_the_same_size_in_the_file) {
     std::map<void*, std::size_t> blocks;
     {
