@@ -76,8 +76,8 @@ inline void save_as(const volatile_heap& from, const std::filesystem::path& path
 
 /// Makes a volatile heap of a heap file, with its last commit's blocks and roots, at the file's base. The file is only
 /// read, also while other processes write to it. free(), reallocate() and usable_size() accept the blocks. save_as()
-/// makes a file again, with the file's application and chunk size; history, kept versions and the log's directory stay
-/// with the file.
+/// makes a file again, with the file's application, permissions and chunk size; history, kept versions and the log's
+/// directory stay with the file.
 ///
 /// Strings and containers of namespace remanence can be read in the volatile heap. What would allocate throws
 /// errc::closed, and what they free stays allocated.

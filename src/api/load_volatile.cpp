@@ -50,6 +50,10 @@ public:
         if (!now.problems().empty())
             return {};
         const store::heap_file& store = now.store();
+        auto mode = now.store().file().permissions();
+        if (!mode)
+            return mode.error();
+        side_->mode = *mode;
         side_->chunk_bytes = store.image().chunk_bytes();
         side_->application = store.application();
         side_->aligned_blocks = (now.super().features_ro_compat & format::k_feature_aligned_blocks) != 0;
@@ -188,7 +192,8 @@ private:
     }
 
     [[nodiscard]] unexpected base_taken(std::uint64_t base, std::uint64_t bytes) const {
-        const bool is_ours = volatile_heap::of(reinterpret_cast<void*>(base)) != nullptr; // NOLINT
+        const bool is_ours =
+            volatile_heap::of(reinterpret_cast<void*>(base)) != nullptr; // NOLINT(performance-no-int-to-ptr)
         const std::string holder = is_ours ? "a volatile heap of this process" : os::mapping_at(base, bytes);
         return fail(errc::base_taken,
                     "cannot load " + path_ + ": its addresses are taken by " + (holder.empty() ? "(unknown)" : holder) +

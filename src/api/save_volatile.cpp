@@ -37,7 +37,6 @@ namespace remanence::detail {
 namespace {
 
 constexpr std::uint64_t k_commit_bytes = 64 * MiB; // copied between two commits, which let memory go
-constexpr unsigned k_mode = 0666;
 
 std::string hexadecimal(const void* address) {
     std::array<char, 24> text{};
@@ -171,7 +170,7 @@ result<void> fill(os::file_system& files, const std::string& path, const volatil
                                           {.chunk_bytes = how.chunk_bytes,
                                            .base = reinterpret_cast<std::uint64_t>(from.blocks.base()),
                                            .abi = abi,
-                                           .mode = k_mode,
+                                           .mode = how.mode,
                                            .application = how.application,
                                            .aligned_blocks = how.aligned_blocks,
                                            .longer_blocks = true});

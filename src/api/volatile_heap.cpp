@@ -89,6 +89,8 @@ volatile_heap::volatile_heap(const volatile_heap_options& options, std::unique_p
     detail::check_options(options);
     if (!volatile_heaps.make())
         throw std::bad_alloc();
+    os::is_in_volatile_heap.store([](const void* address) noexcept { return volatile_heaps.find(address) != nullptr; },
+                                  std::memory_order_relaxed);
     impl_ = std::move(loaded);
     if (!impl_) {
         impl_ = std::make_unique<detail::volatile_heap_impl>(options);

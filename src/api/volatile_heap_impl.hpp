@@ -37,6 +37,7 @@ struct volatile_file_side {
     std::map<std::string, volatile_root, std::less<>> roots{};
     std::uint64_t chunk_bytes = 256 * KiB;
     std::string application{};
+    unsigned mode = 0666;
     bool aligned_blocks = true;
     bool has_base_of_file = false; // the heap was loaded
 };

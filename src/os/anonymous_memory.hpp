@@ -2,6 +2,7 @@
 // preserve errno, and return errors as errno numbers. Depends on the standard library only.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
@@ -23,6 +24,8 @@ std::byte* reserve_far_addresses(std::uint64_t bytes) noexcept;
 bool are_far(const std::byte* where) noexcept;
 /// Reserves exactly these addresses. Returns 0 or errno; EEXIST means that something else is mapped there.
 int reserve_addresses_at(std::byte* where, std::uint64_t bytes) noexcept;
+/// Tells whether an address lies in a volatile heap of this process, for messages; null if there never was one.
+inline constinit std::atomic<bool (*)(const void*) noexcept> is_in_volatile_heap = nullptr;
 /// Unmaps pages, or releases reserved addresses.
 void release_addresses(std::byte* where, std::uint64_t bytes) noexcept;
 /// Whether addresses are reserved (held), or were only found to be free.

@@ -83,7 +83,9 @@ result<random_place> try_to_reserve_within(std::uint64_t begin, std::uint64_t en
 // Reads all mappings of the process to name the one that is in the way.
 unexpected reservation_failure(int code, std::uint64_t base, std::uint64_t bytes) {
     if (code == EEXIST) {
-        std::string holder = mapping_at(base, bytes);
+        const auto is_volatile = is_in_volatile_heap.load(std::memory_order_relaxed);
+        std::string holder = is_volatile != nullptr && is_volatile(pointer(base)) ? "a volatile heap of this process"
+                                                                                  : mapping_at(base, bytes);
         return fail(errc::base_taken,
                     "the addresses " + hexadecimal(base) + "-" + hexadecimal(base + bytes) +
                         " are taken by: " + (holder.empty() ? "(unknown)" : holder) +

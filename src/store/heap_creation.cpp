@@ -136,9 +136,9 @@ result<format::superblock> first_superblock(const creation& how) {
     REM_TRY(os::random_bytes(s.uuid.data(), s.uuid.size()));
     s.checksum_algorithm = format::k_checksum_xxh3;
     s.flags = format::k_flag_clean;
-    s.features_ro_compat =
-        (how.aligned_blocks ? format::k_feature_aligned_blocks : 0) |
-        (how.red_zones ? format::k_feature_red_zones : 0) | (how.longer_blocks ? format::k_feature_longer_blocks : 0);
+    s.features_ro_compat = (how.aligned_blocks ? format::k_feature_aligned_blocks : 0) |
+                           (how.red_zones ? format::k_feature_red_zones : 0) |
+                           (how.longer_blocks ? format::k_feature_longer_blocks : 0);
     s.chunk_bytes = how.chunk_bytes;
     s.base = how.base;
     s.map.area_offset = format::k_first_map_offset;
