@@ -155,7 +155,7 @@ TEST_F(collecting, frees_what_a_naive_mark_does_not_find_in_random_graphs) {
         // Nothing more is there than what the program reaches: each knot, and the memory of its members.
         std::uint64_t owned = 0;
         for (const auto& [each, what] : expected)
-            owned += each->others.capacity() != 0 ? 1 : 0;
+            owned += each->others.capacity() != 0 ? 1U : 0U;
         EXPECT_GE(h.verify().blocks_checked, expected.size() + owned);
     }
 }
