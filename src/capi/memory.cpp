@@ -1,6 +1,7 @@
 // Blocks of memory. Functions that free a block need no size, because the allocator knows it.
 
 #include "base/units.hpp"
+#include "capi/blocks.hpp"
 #include "capi/guard.hpp"
 #include "capi/handles.hpp"
 #include "os/backtrace.hpp"
@@ -16,11 +17,6 @@ using namespace remanence;
 namespace remanence::capi {
 
 namespace {
-
-/// Returns the alignment that an object of this size may need. A small object needs less than the largest alignment.
-std::size_t usual_alignment(std::size_t size) {
-    return size < alignof(std::max_align_t) ? alignof(void*) : alignof(std::max_align_t);
-}
 
 void* allocate(const rem_heap* heap, std::size_t alignment, std::size_t size) {
     if (volatile_face* const memory = find_volatile(heap)) {
@@ -85,12 +81,6 @@ struct heap_around {
     }
 };
 
-void check_begins_block(const volatile_face& memory, const void* address) {
-    if (!memory.begins_block(address))
-        refuse_argument("no block of the volatile heap begins at the address: it was freed before, lies inside of a "
-                        "block, or was never allocated.");
-}
-
 void free_block(void* block) {
     const heap_around around(block);
     if (around.memory != nullptr) {
@@ -132,41 +122,6 @@ REM_ALLOCATES void* rem_calloc(rem_heap* heap, size_t count, size_t size) {
         if (size != 0 && count > std::numeric_limits<std::size_t>::max() / size)
             capi::refuse_argument("rem_calloc: count times size is more than SIZE_MAX.");
         return capi::allocate_zeros(heap, count * size);
-    });
-}
-
-REM_ALLOCATES void* rem_realloc(rem_heap* heap, void* block, size_t size) {
-    return capi::guard_or<void*>(nullptr, [&]() -> void* {
-        if (capi::volatile_face* const memory = capi::find_volatile(heap)) {
-            if (block == nullptr)
-                return capi::allocate(heap, capi::usual_alignment(size), size);
-            capi::check_begins_block(*memory, block);
-            void* const moved = memory->reallocate(block, size);
-            if (moved == nullptr)
-                throw std::bad_alloc();
-            return moved;
-        }
-        detail::heap_impl& impl = capi::opened(heap).writable();
-        txn::heap_memory& memory = impl.memory();
-        if (block == nullptr)
-            return capi::allocate(heap, capi::usual_alignment(size), size);
-        const auto old = memory.contains(block) ? memory.block_of(block) : std::nullopt;
-        if (!old || old->start != block)
-            capi::refuse_argument("rem_realloc: no block of this heap begins at the address.");
-        if (detail::resize(impl, block, size))
-            return block;
-        void* moved = nullptr;
-        try {
-            moved = detail::allocate(reinterpret_cast<detail::heap_header*>(memory.owner_of(block)), size,
-                                     capi::usual_alignment(size));
-        } catch (const std::bad_alloc&) {
-            if (!memory.resize_within(block, size))
-                throw;
-            return block;
-        }
-        memory.move_contents(block, moved, std::min(size, old->bytes));
-        detail::check(memory.deallocate(block));
-        return moved;
     });
 }
 

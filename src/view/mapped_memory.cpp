@@ -2,6 +2,7 @@
 
 #include "base/assert.hpp"
 #include "base/range.hpp"
+#include "base/range_list.hpp"
 #include "base/units.hpp"
 
 #include <algorithm>
@@ -179,10 +180,10 @@ result<bool> mapped_memory::make_zeros(std::uint64_t chunk) {
     const std::uint64_t from = chunk * image_.chunk_bytes();
     const std::uint64_t to = std::min(from + image_.chunk_bytes(), accessible_);
     if (!is_in_file_hole(chunk)) {
-        if (without({{from, to - from}}, moved_in_) == std::vector<heap_range>{{from, to - from}})
-            REM_TRY(os::drop_pages(base() + from, to - from));
-        else
-            REM_TRY(map_zeros(from, to)); // joins the mappings around it
+        const bool was_moved_in = std::ranges::any_of(
+            moved_in_, [&](const heap_range& each) { return each.offset < to && from < each.end(); });
+        // Memory that was moved here joins the mappings around it when it is mapped anew.
+        REM_TRY(was_moved_in ? map_zeros(from, to) : os::drop_pages(base() + from, to - from));
         return true;
     }
     if (!may_scatter())
@@ -211,6 +212,11 @@ bool mapped_memory::is_in_file_hole(std::uint64_t chunk) const {
     const std::uint64_t at = chunk * image_.chunk_bytes();
     const auto behind = std::ranges::upper_bound(file_holes_, at, {}, &heap_range::end);
     return behind != file_holes_.end() && behind->offset <= at;
+}
+
+void mapped_memory::note_new_mapping(heap_range where) {
+    if (!moved_in_.empty())
+        moved_in_ = without(moved_in_, {where});
 }
 
 result<void> mapped_memory::move_pages(heap_range from, std::uint64_t to) {

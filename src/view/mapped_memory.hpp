@@ -10,7 +10,6 @@
 #pragma once
 
 #include "base/range.hpp"
-#include "base/range_list.hpp"
 #include "base/result.hpp"
 #include "os/memory.hpp"
 #include "place/chunk_places.hpp"
@@ -127,10 +126,7 @@ public:
     void note_none_scattered() { scattered_chunks_ = 0; }
 
 private:
-    void note_new_mapping(heap_range where) {
-        if (!moved_in_.empty())
-            moved_in_ = without(moved_in_, {where});
-    }
+    void note_new_mapping(heap_range where);
     result<std::vector<store::extent>> gaps_to_map(std::span<const store::extent> extents, std::size_t stretches_max);
     void advise(std::byte* where, std::uint64_t bytes) const;
     result<void> tell_tracker(heap_range mapped, track::page_contents contents) {
