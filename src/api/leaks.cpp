@@ -76,9 +76,15 @@ leak_report heap::leaks() const {
 }
 
 leak_report heap::collect() {
+    {
+        // Before the section, since a section that fails would also undo earlier changes.
+        detail::heap_impl* const impl = detail::checked(impl_);
+        const detail::read_section section(impl);
+        refuse_hidden_pointers(*impl);
+    }
     return write([&] {
         detail::heap_impl& impl = *detail::checked(impl_);
-        refuse_hidden_pointers(impl);
+        refuse_hidden_pointers(impl); // another thread may have made a root
         const std::vector<heap_range> left = find_unreached(impl);
         leak_report freed = report_of(left, impl);
         for (const heap_range& each : left)

@@ -412,7 +412,7 @@ reached links_of(const root_with_schema& root) {
 }
 
 /// Returns in words why objects of a row may have pointers that the walk does not follow; empty if they have none.
-std::string why_it_may_hide_pointers(const object_reader& reader, rows_that_refer& refer, std::uint32_t index) {
+std::string why_it_may_hide_pointers(const object_reader& reader, const rows_that_refer& refer, std::uint32_t index) {
     const type_row& row = reader.row(index);
     switch (form_of(row)) {
     case form::hidden:
@@ -420,13 +420,7 @@ std::string why_it_may_hide_pointers(const object_reader& reader, rows_that_refe
     case form::pointer:
         return reader.size_of(row.parts.front().type) == 0 ? "which do not say what they point at" : "";
     case form::members:
-        if (refer.has_opaque_bytes(index))
-            return "some of whose members are not known";
-        for (const type_part& each : rows_that_refer::members(row)) {
-            if (each.offset && *each.offset % k_link_bytes != 0 && refer.ask(each.type))
-                return "which have a pointer at an address that is no multiple of 8";
-        }
-        return {};
+        return refer.has_opaque_bytes(index) ? "some of whose members are not known" : "";
     default:
         return {};
     }
@@ -445,7 +439,7 @@ result<std::optional<std::string>> what_may_hide_pointers(const heap_to_read& he
         if (!root.schema)
             return std::optional(name + " is of type " + root.type + ", whose members are not known");
         const object_reader reader(heap.bytes, heap.path, heap.base, heap.end, *root.schema);
-        rows_that_refer refer(reader);
+        const rows_that_refer refer(reader);
         for (std::uint32_t i = 0; i != root.schema->rows.size(); ++i) {
             if (const std::string why = why_it_may_hide_pointers(reader, refer, i); !why.empty())
                 return std::optional(name + " may lead to objects of type " + root.schema->rows[i].name + ", " + why);
