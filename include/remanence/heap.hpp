@@ -789,15 +789,6 @@ public:
     /// the directory of roots, a schema, or an object that a root contains is damaged. O(heap), in time; memory
     /// O(blocks).
     [[nodiscard]] leak_report leaks() const;
-    /// Frees the blocks that leaks() finds, in one write section, and returns what it has freed. Runs no destructors.
-    /// The section is a step of the history, like any other.
-    ///
-    /// What only a variable of a program points at is freed, too; so no other thread or process may rely on such
-    /// objects. The same holds for objects to which only numbers, or vectors and arrays of bytes, lead.
-    ///
-    /// Errors: those of leaks(), and errc::not_supported, with nothing freed, if a root can lead to objects whose
-    /// members the heap does not know, so that it might miss a pointer: the message names the class. O(heap).
-    leak_report collect();
     /// Returns the path as it was given to open().
     [[nodiscard]] const std::filesystem::path& path() const;
     /// Returns the application that the file records (check_options::application); empty when it records none.

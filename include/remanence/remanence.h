@@ -1179,13 +1179,6 @@ rem_status rem_verify(const rem_heap* heap, rem_report* report,
  * REM_CORRUPT when the roots are damaged. O(heap).
  */
 rem_status rem_find_leaks(const rem_heap* heap, void (*found)(void* context, const rem_leaks* leaks), void* context);
-/**
- * Frees the blocks that rem_find_leaks() finds, in a write section that commits, and passes what it has freed to
- * `freed`, once; it may be NULL. What only a variable of a program points at is freed, too. REM_NOT_SUPPORTED, with
- * nothing freed, if a root can lead to objects whose members are not described, so that a pointer might be missed.
- * O(heap).
- */
-rem_status rem_collect(rem_heap* heap, void (*freed)(void* context, const rem_leaks* leaks), void* context);
 
 #ifdef __cplusplus
 }

@@ -204,6 +204,8 @@ void save_as(const volatile_heap& from, const std::filesystem::path& path, std::
 void save_as(os::file_system& files, const volatile_heap& from, const std::filesystem::path& path,
              std::string_view abi) {
     refuse_in_new_scope("a volatile heap");
+    if (path.empty())
+        raise(errc::invalid_argument, "save_as: the path of the new file is empty.");
     {
         const os::no_cancellation whole;
         const volatile_heap_impl& impl = impl_of(from);

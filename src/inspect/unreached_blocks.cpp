@@ -411,42 +411,7 @@ reached links_of(const root_with_schema& root) {
     return root.type.starts_with("C ") ? reached::by_addresses : reached::by_all_links;
 }
 
-/// Returns in words why objects of a row may have pointers that the walk does not follow; empty if they have none.
-std::string why_it_may_hide_pointers(const object_reader& reader, const rows_that_refer& refer, std::uint32_t index) {
-    const type_row& row = reader.row(index);
-    switch (form_of(row)) {
-    case form::hidden:
-        return reader.size_of(index) == 0 || is_told_by_bytes(row) ? "" : "whose members are not known";
-    case form::pointer:
-        return reader.size_of(row.parts.front().type) == 0 ? "which do not say what they point at" : "";
-    case form::members:
-        return refer.has_opaque_bytes(index) ? "some of whose members are not known" : "";
-    default:
-        return {};
-    }
-}
-
 } // namespace
-
-result<std::optional<std::string>> what_may_hide_pointers(const heap_to_read& heap) {
-    if (heap.header == nullptr)
-        return std::optional<std::string>();
-    auto roots = roots_with_schema(heap);
-    if (!roots)
-        return roots.error();
-    for (const root_with_schema& root : *roots) {
-        const std::string name = "the root \"" + root.name + "\" of " + heap.path;
-        if (!root.schema)
-            return std::optional(name + " is of type " + root.type + ", whose members are not known");
-        const object_reader reader(heap.bytes, heap.path, heap.base, heap.end, *root.schema);
-        const rows_that_refer refer(reader);
-        for (std::uint32_t i = 0; i != root.schema->rows.size(); ++i) {
-            if (const std::string why = why_it_may_hide_pointers(reader, refer, i); !why.empty())
-                return std::optional(name + " may lead to objects of type " + root.schema->rows[i].name + ", " + why);
-        }
-    }
-    return std::optional<std::string>();
-}
 
 result<std::vector<heap_range>> unreached_blocks(const heap_to_read& heap, std::vector<heap_range> blocks) {
     marked_blocks marked(heap, std::move(blocks));

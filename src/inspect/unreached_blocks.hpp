@@ -19,8 +19,6 @@
 #include "base/result.hpp"
 #include "inspect/heap_schema.hpp"
 
-#include <optional>
-#include <string>
 #include <vector>
 
 namespace remanence::inspect {
@@ -29,8 +27,5 @@ namespace remanence::inspect {
 /// must not change meanwhile. errc::corrupt if the directory, a schema, or an object that a root contains is damaged.
 /// O(heap), in time; memory O(blocks and pointers).
 result<std::vector<heap_range>> unreached_blocks(const heap_to_read& heap, std::vector<heap_range> blocks);
-/// Returns in words what of the roots' types might have pointers that unreached_blocks() does not follow (UB2);
-/// nothing if there is none. Errors as there. O(types).
-result<std::optional<std::string>> what_may_hide_pointers(const heap_to_read& heap);
 
 } // namespace remanence::inspect

@@ -164,8 +164,16 @@ void give_memory_back(std::byte* where, std::uint64_t bytes) noexcept {
 
 int move_memory(std::byte* from, std::byte* to, std::uint64_t bytes) noexcept {
     const kept_errno kept;
-    void* const got = ::mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to);
-    return got == MAP_FAILED ? errno : 0;
+    if (::mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to) != MAP_FAILED)
+        return 0;
+    const int code = errno;
+    // The kernel may have unmapped the target before it failed.
+    void* const again = ::mmap(to, bytes, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
+    unsigned char in_memory = 0;
+    if (again == MAP_FAILED && errno != EEXIST && ::mincore(to, 1, &in_memory) != 0)
+        abort_with("memory could not be moved, nor mapped again where it was to be", to);
+    return code;
 }
 
 int renew_memory(std::byte* where, std::uint64_t bytes) noexcept {

@@ -35,8 +35,8 @@ enum class addresses : std::uint8_t { held, found_free };
 int make_writable(std::byte* where, std::uint64_t bytes, addresses are) noexcept;
 /// Returns the memory of the pages to the kernel. The pages then read as zeros.
 void give_memory_back(std::byte* where, std::uint64_t bytes) noexcept;
-/// Moves the memory of pages to other pages. The old pages then read as zeros. Returns 0; or errno, and nothing has
-/// changed. Linux 5.7.
+/// Moves the memory of pages to other pages. The old pages then read as zeros. Returns 0; or errno, and then the old
+/// pages are as they were, but the others may read as zeros. Linux 5.7.
 int move_memory(std::byte* from, std::byte* to, std::uint64_t bytes) noexcept;
 /// Returns the memory of writable pages to the kernel, and makes them one mapping with their neighbours again, even
 /// after move_memory(). Returns 0; or errno, and nothing has changed.

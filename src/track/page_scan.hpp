@@ -63,7 +63,8 @@ public:
     /// They then count as written.
     virtual result<void> make_private(page_run where) = 0;
     /// Moves the memory of `from`, which is anonymous, to `to`, where it counts as written. `from` then reads as zeros.
-    /// Nobody may use either meanwhile. Fails, and moves nothing, if this tier or the kernel cannot do it. Linux 5.7.
+    /// Nobody may use either meanwhile. If this tier or the kernel cannot do it, fails and moves nothing; but `to` may
+    /// read as zeros. Linux 5.7.
     virtual result<void> move_pages(page_run from, std::uint64_t to);
     /// Allows or forbids writes. Has an effect only after report_stray_writes().
     virtual void allow_writes(bool /*allowed*/) {}

@@ -97,7 +97,8 @@ public:
         return places_.is_anonymous(chunk) && !is_in_file_hole(chunk);
     }
     /// Moves the pages of anonymous chunks to those of others, where they count as written. `from` then reads as zeros:
-    /// the caller maps it again. Fails, and moves nothing, if the tracker cannot move pages, or if many were moved.
+    /// the caller maps it again. If the tracker cannot move pages, or if many were moved, fails and moves nothing; but
+    /// `to` may read as zeros.
     result<void> move_pages(heap_range from, std::uint64_t to);
 
     // Notes about what other code has done.

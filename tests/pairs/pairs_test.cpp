@@ -10,6 +10,7 @@
 #include <remanence/migrate.hpp>
 #include <remanence/procedures.hpp>
 #include <remanence/streams.hpp>
+#include <remanence/volatile_files.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -164,16 +165,6 @@ public:
             blocks.deallocate(block, k_bytes);
             EXPECT_EQ(std::count(moved, moved + k_bytes, 'm'), k_bytes);
             blocks.deallocate(moved, 2 * k_bytes);
-        });
-        made(next);
-        return true;
-    }
-    bool collection() {
-        content next = now();
-        heap_->write([&] {
-            change(next);
-            (void)heap_->get_allocator<char>().allocate(1000);
-            EXPECT_EQ(heap_->collect().blocks, 1U);
         });
         made(next);
         return true;
@@ -450,6 +441,19 @@ public:
             expect_content(other, now(), release_);
         });
         remove("copy");
+        return true;
+    }
+    bool volatile_copy() {
+        elsewhere([&] {
+            save_as(*load_volatile(path_), dir_ / "saved");
+            heap other = heap::open_existing(dir_ / "saved", options());
+            expect_content(other, now(), release_);
+            EXPECT_EQ(other.undo_depth(), 0U);
+            put(other, 5, {5, "in the copy"});
+            other.commit();
+            EXPECT_TRUE(other.verify().clean());
+        });
+        remove("saved");
         return true;
     }
     bool upgrade() {
@@ -750,7 +754,6 @@ constexpr feature k_features[] = {
     {"spilling", &walk::spill},
     {"limited memory", &walk::limit},
     {"moved block", &walk::moved_block},
-    {"collection", &walk::collection},
     {"shrinking", &walk::shrink},
     {"undo", &walk::undo},
     {"redo", &walk::redo},
@@ -768,6 +771,7 @@ constexpr feature k_features[] = {
     {"old version", &walk::old_version},
     {"branch", &walk::branch},
     {"copy", &walk::copy},
+    {"volatile copy", &walk::volatile_copy},
     {"upgrade", &walk::upgrade},
     {"crash", &walk::crash},
     {"reopening", &walk::reopen},

@@ -493,6 +493,7 @@ TEST_F(volatile_files, nothing_is_saved_that_could_not_be_opened_as_it_is) {
     auto* const word = new (scratch.allocate(sizeof(saved_word))) saved_word{1};
     set_root(scratch, "gone", word);
     save_as(scratch, file("there"));
+    EXPECT_TRUE(is_error(error_of([&] { save_as(scratch, ""); }), errc::invalid_argument, "", "empty"));
     EXPECT_TRUE(is_error(error_of([&] { save_as(scratch, file("there")); }), errc::exists, file("there"), "Name"));
     write_file(file("log-log"), "a log");
     EXPECT_TRUE(is_error(error_of([&] { save_as(scratch, file("log")); }), errc::exists, file("log-log"), "redo log"));
