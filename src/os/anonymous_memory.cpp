@@ -162,18 +162,22 @@ void give_memory_back(std::byte* where, std::uint64_t bytes) noexcept {
         std::memset(where, 0, bytes);
 }
 
-int move_memory(std::byte* from, std::byte* to, std::uint64_t bytes) noexcept {
+void move_memory(std::byte* from, std::byte* to, std::uint64_t bytes) noexcept {
     const kept_errno kept;
+    give_memory_back(to, bytes); // zeros, so that what has moved can be told
     if (::mremap(from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP, to) != MAP_FAILED)
-        return 0;
-    const int code = errno;
-    // The kernel may have unmapped the target before it failed.
-    void* const again = ::mmap(to, bytes, PROT_READ | PROT_WRITE,
-                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-    unsigned char in_memory = 0;
-    if (again == MAP_FAILED && errno != EEXIST && ::mincore(to, 1, &in_memory) != 0)
-        abort_with("memory could not be moved, nor mapped again where it was to be", to);
-    return code;
+        return;
+    // From Linux 6.17 on, the kernel may have moved a part, and unmapped pages behind that at the target.
+    const auto page = static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+    for (std::uint64_t at = 0; at < bytes; at += page) {
+        unsigned char in_memory = 0;
+        if (::mincore(to + at, page, &in_memory) != 0 &&
+            ::mmap(to + at, page, PROT_READ | PROT_WRITE,
+                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0) != to + at)
+            abort_with("memory could not be moved, nor mapped again where it was to be", to + at);
+        if (from[at] != std::byte{0} || std::memcmp(from + at, from + at + 1, page - 1) != 0)
+            std::memcpy(to + at, from + at, page);
+    }
 }
 
 int renew_memory(std::byte* where, std::uint64_t bytes) noexcept {

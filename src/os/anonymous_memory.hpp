@@ -35,9 +35,10 @@ enum class addresses : std::uint8_t { held, found_free };
 int make_writable(std::byte* where, std::uint64_t bytes, addresses are) noexcept;
 /// Returns the memory of the pages to the kernel. The pages then read as zeros.
 void give_memory_back(std::byte* where, std::uint64_t bytes) noexcept;
-/// Moves the memory of pages to other pages. The old pages then read as zeros. Returns 0; or errno, and then the old
-/// pages are as they were, but the others may read as zeros. Linux 5.7.
-int move_memory(std::byte* from, std::byte* to, std::uint64_t bytes) noexcept;
+/// Moves the memory of pages to other pages, which are mapped, too. The contents of the old pages are undefined
+/// afterwards. If the kernel moves none or only a part, copies the rest: before Linux 5.7, and when the process has too
+/// many mappings.
+void move_memory(std::byte* from, std::byte* to, std::uint64_t bytes) noexcept;
 /// Returns the memory of writable pages to the kernel, and makes them one mapping with their neighbours again, even
 /// after move_memory(). Returns 0; or errno, and nothing has changed.
 int renew_memory(std::byte* where, std::uint64_t bytes) noexcept;

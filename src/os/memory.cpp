@@ -176,11 +176,6 @@ result<void> drop_pages(std::byte* where, std::uint64_t bytes) {
     return mapping_failure(errno, "cannot drop", where, bytes);
 }
 
-result<void> move_pages(std::byte* from, std::byte* to, std::uint64_t bytes) {
-    const int code = move_memory(from, to, bytes);
-    return code == 0 ? result<void>() : mapping_failure(code, "cannot move", from, bytes);
-}
-
 result<void> make_private(std::byte* where, std::uint64_t bytes) {
     if (::madvise(where, bytes, MADV_POPULATE_WRITE) == 0)
         return {};

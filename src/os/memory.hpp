@@ -49,8 +49,6 @@ inline constexpr std::uint64_t k_address_end = std::uint64_t{1} << 47;
 result<void> map_anonymous(std::byte* where, std::uint64_t bytes);
 /// Drops the pages: private file mappings show the file again, anonymous memory reads as zeros.
 result<void> drop_pages(std::byte* where, std::uint64_t bytes);
-/// Moves anonymous memory of one mapping to other pages, as move_memory() does. Linux 5.7.
-result<void> move_pages(std::byte* from, std::byte* to, std::uint64_t bytes);
 /// Makes private copies of those pages of writable memory that are still pages of a file. Their content stays the same.
 result<void> make_private(std::byte* where, std::uint64_t bytes);
 /// Makes memory read-only.

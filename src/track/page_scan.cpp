@@ -1,5 +1,6 @@
 #include "track/page_scan.hpp"
 
+#include "os/anonymous_memory.hpp"
 #include "os/memory.hpp"
 #include "track/paused_writes.hpp"
 #include "track/private_copies.hpp"
@@ -24,7 +25,8 @@ public:
     }
     result<void> make_private(page_run where) override { return os::make_private(base_ + where.offset, where.bytes); }
     result<void> move_pages(page_run from, std::uint64_t to) override {
-        return os::move_pages(base_ + from.offset, base_ + to, from.bytes);
+        os::move_memory(base_ + from.offset, base_ + to, from.bytes);
+        return {};
     }
     result<void> pause_writes(page_run where) override { return paused_.begin(where); }
     result<void> replace_paused(os::moving_mapping& by, std::uint64_t offset) override {

@@ -62,9 +62,8 @@ public:
     /// Makes private copies of those pages in `where` that are still pages of the file. Their content stays the same.
     /// They then count as written.
     virtual result<void> make_private(page_run where) = 0;
-    /// Moves the memory of `from`, which is anonymous, to `to`, where it counts as written. `from` then reads as zeros.
-    /// Nobody may use either meanwhile. If this tier or the kernel cannot do it, fails and moves nothing; but `to` may
-    /// read as zeros. Linux 5.7.
+    /// Moves the memory of `from`, which is anonymous, to `to`, where it counts as written. The contents of `from` are
+    /// undefined afterwards. Nobody may use either meanwhile. If this tier cannot do it, fails and moves nothing.
     virtual result<void> move_pages(page_run from, std::uint64_t to);
     /// Allows or forbids writes. Has an effect only after report_stray_writes().
     virtual void allow_writes(bool /*allowed*/) {}

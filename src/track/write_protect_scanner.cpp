@@ -2,6 +2,7 @@
 
 #include "base/range_list.hpp"
 #include "base/undying.hpp"
+#include "os/anonymous_memory.hpp"
 #include "os/limits.hpp"
 #include "os/memory.hpp"
 #include "track/busy_tables.hpp"
@@ -131,7 +132,8 @@ public:
         registered_ = false;
         if (tables_->stop_watching(reinterpret_cast<std::uint64_t>(base_) + from.offset, from.bytes) != 0)
             return tracker_failure("cannot end a registration");
-        return os::move_pages(base_ + from.offset, base_ + to, from.bytes);
+        os::move_memory(base_ + from.offset, base_ + to, from.bytes);
+        return {};
     }
 
     result<void> pause_writes(page_run where) override { return paused_.begin(where); }

@@ -96,9 +96,9 @@ public:
     [[nodiscard]] bool is_anonymous(std::uint64_t chunk) const {
         return places_.is_anonymous(chunk) && !is_in_file_hole(chunk);
     }
-    /// Moves the pages of anonymous chunks to those of others, where they count as written. `from` then reads as zeros:
-    /// the caller maps it again. If the tracker cannot move pages, or if many were moved, fails and moves nothing; but
-    /// `to` may read as zeros.
+    /// Moves the pages of anonymous chunks to those of others, where they count as written. The contents of `from` are
+    /// undefined afterwards: the caller maps it again. If the tracker cannot move pages, or if many were moved, fails
+    /// and moves nothing.
     result<void> move_pages(heap_range from, std::uint64_t to);
 
     // Notes about what other code has done.

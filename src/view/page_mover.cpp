@@ -92,8 +92,8 @@ bool page_mover::move_pages(heap_range from, std::uint64_t to) noexcept {
     return true;
 }
 
-// Gives pages from which memory was moved their committed content. They read as zeros; those that cannot be mapped
-// count as written, so a rollback restores them from the file, and a commit finds no block there.
+// Gives pages from which memory was moved their committed content. Those that cannot be mapped count as written, so a
+// rollback restores them, and a commit finds no block there.
 void page_mover::restore(heap_range left) {
     const std::uint64_t chunk_bytes = image_.chunk_bytes();
     std::vector<heap_range> zeros;

@@ -153,7 +153,7 @@ void* heap::reallocate_large(void* address, std::size_t old_bytes, std::size_t b
     return moved;
 }
 
-// Returns null if there is no hole, or if the pages cannot be moved: copying them would cost more than the hole gains.
+// Returns null if there is no hole, or if too many blocks were moved: copying would cost more than the hole gains.
 void* heap::move_into_hole(void* address, std::size_t old_bytes, std::size_t bytes) noexcept {
     pages hole{};
     {
@@ -178,13 +178,10 @@ bool heap::move_pages(std::byte* from, std::byte* to, std::uint64_t bytes) noexc
             return false;
         ++moved_count_;
     }
-    const bool has_moved = os::move_memory(from, to, bytes) == 0;
+    os::move_memory(from, to, bytes);
     const std::scoped_lock lock(lock_);
-    if (has_moved)
-        core_->set_mark(to, alloc::block_mark::was_moved);
-    else
-        --moved_count_;
-    return has_moved;
+    core_->set_mark(to, alloc::block_mark::was_moved);
+    return true;
 }
 
 } // namespace remanence::transient

@@ -201,8 +201,12 @@ extern "C" void* __wrap_mmap(void* where, std::size_t bytes, int rights, int fla
 extern "C" void* __real_mremap(void* from, std::size_t before, std::size_t after, int flags, void* to);
 extern "C" void* __wrap_mremap(void* from, std::size_t before, std::size_t after, int flags, void* to) {
     if (const int code = remanence::faults::strike("mremap")) {
-        if ((flags & MREMAP_DONTUNMAP) != 0 && !remanence::faults::plan.from_then_on)
-            ::munmap(to, after); // as the kernel does before it finds that there may be no more mappings
+        if ((flags & MREMAP_DONTUNMAP) != 0 && !remanence::faults::plan.from_then_on) {
+            // As the kernel does that finds in the midst of it that there may be no more mappings.
+            const std::size_t moved = after / 2 / 4096 * 4096;
+            __real_mremap(from, moved, moved, flags, to);
+            ::munmap(static_cast<char*>(to) + moved, after - moved);
+        }
         errno = code;
         return MAP_FAILED;
     }
