@@ -32,7 +32,7 @@ result<void> remove_left_over(os::file_system& files, const std::string& path, c
         return locked.error();
     if (!*locked)
         return store::in_use(lock_of);
-    return files.remove("heap: remove left over", path, **file);
+    return files.remove("branch: remove left over", path, **file);
 }
 
 } // namespace
@@ -56,10 +56,10 @@ result<void> make_whole_heap(os::file_system& files, const std::string& path, st
     try {
         auto made = make(building);
         if (made)
-            made = files.rename_to_new("heap: rename", building, path);
+            made = files.rename_to_new("branch: rename", building, path);
         has_name = static_cast<bool>(made);
         if (made)
-            made = files.sync_directory("heap: sync directory", path);
+            made = files.sync_directory("branch: sync directory", path);
         if (!made)
             give_up();
         return made;

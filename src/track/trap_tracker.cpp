@@ -273,10 +273,10 @@ private:
           opened_(reinterpret_cast<opened_pages*>(room_.base() + k_kept_max * k_page_bytes)) {}
 
     // Protecting pages splits a mapping. The kernel can merge the pieces again only if the mapping had private pages
-    // before it was split. So we write one page. We drop it again, since a search for private pages would report it.
+    // before it was split. So one page is made private, without reading it first, since the kernel would then map those
+    // around it, too. It is dropped again, since a search for private pages would report it.
     static result<void> prepare(std::byte* mapping) {
-        auto* first = reinterpret_cast<volatile std::byte*>(mapping);
-        *first = *first;
+        REM_TRY(os::make_private(mapping, k_page_bytes));
         return os::drop_pages(mapping, k_page_bytes);
     }
 
