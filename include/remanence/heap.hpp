@@ -29,7 +29,8 @@
 ///
 /// Caveats:
 /// 1. A heap has a fixed address. It is mapped where it was created; if another mapping is there, opening it fails
-///    (errc::base_taken). A heap that holds only position-independent types is then mapped elsewhere.
+///    (errc::base_taken), unless memory_options::when_taken lets it move. A heap that holds only position-independent
+///    types is then mapped elsewhere.
 /// 2. One handle in one process can have a heap open; other opens fail (errc::in_use). Several processes can share a
 ///    heap if all of them open it with sharing::processes. Read and change a shared heap in sections only.
 /// 3. A forked child cannot use its parent's heap (errc::closed). The child may destroy the handle, and may open a
@@ -779,16 +780,25 @@ public:
     /// that make() made, and by the place that allocated them. Frees nothing. Looks at memory as it is, uncommitted
     /// changes included, and works in a read-only heap.
     ///
-    /// It follows members, containers and pointers by their types. It cannot do so in classes that hide their members,
-    /// arrays that a plain pointer leads to, objects of derived classes, and undescribed roots of C. There each aligned
-    /// word counts as a pointer if its value leads into a block, so a few leaked blocks may be missing from the report.
-    /// Blocks that only packed, tagged or unaligned pointers lead to are reported, and those whose addresses lie in
-    /// numbers, or in arrays and vectors of bytes (storage for objects that the program makes in place).
+    /// It follows members, containers and pointers by their types. Where these do not tell everything (classes that hide
+    /// their members, arrays that a plain pointer leads to, objects of derived classes, storage for objects that the
+    /// program makes in place, undescribed roots of C), any eight bytes count as a pointer if their value leads into a
+    /// block, so a few leaked blocks may be missing from the report. Blocks to which only tagged, compressed or combined
+    /// addresses lead, or numbers, are reported.
     ///
     /// Runs in a read section; no thread may change memory outside of sections meanwhile. Errors: errc::corrupt when
     /// the directory of roots, a schema, or an object that a root contains is damaged. O(heap), in time; memory
     /// O(blocks).
     [[nodiscard]] leak_report leaks() const;
+    /// Frees the blocks that leaks() finds, in one write section, and returns what it has freed. Runs no destructors.
+    /// The section is a step of the history, like any other.
+    ///
+    /// What only a variable of a program points at is freed, too; so no thread and no other process may rely on such
+    /// objects. The same holds for objects to which only tagged, compressed or combined addresses lead, or numbers.
+    ///
+    /// Errors: those of leaks(), and errc::not_supported, with nothing freed, if roots can lead to a class that may have
+    /// members which the heap does not know, or to a pointer without a type: the message names it. O(heap).
+    leak_report collect();
     /// Returns the path as it was given to open().
     [[nodiscard]] const std::filesystem::path& path() const;
     /// Returns the application that the file records (check_options::application); empty when it records none.

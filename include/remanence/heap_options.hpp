@@ -27,6 +27,11 @@ extern const sharing_part k_sharing_part;
 struct memory_limiter_part; // src/txn/memory_limiter.hpp
 extern const memory_limiter_part k_memory_limiter_part;
 } // namespace txn
+namespace detail {
+struct relocation_part; // src/api/relocation_part.hpp
+extern const relocation_part k_relocation_part;
+extern const relocation_part k_guessing_relocation_part;
+} // namespace detail
 
 /// Which processes may have the heap open.
 class sharing {
@@ -81,7 +86,8 @@ struct progress {
     enum class phase {
         recovery,   ///< open() applies the log after a crash
         checkpoint, ///< a checkpoint applies the log to the heap's file
-        verify      ///< heap::verify() reads the heap
+        verify,     ///< heap::verify() reads the heap
+        relocation  ///< the heap is copied for other addresses
     };
     phase what;                ///< the operation
     std::uint64_t bytes_done;  ///< pages replayed, applied or checked so far, in bytes
@@ -164,6 +170,31 @@ private:
     const txn::memory_limiter_part* part_ = nullptr;
 };
 
+/// What open() does when other memory lies at a heap's address, and the heap holds addresses. Programs that name one of
+/// the last two are linked with the library's code for it.
+class relocation {
+public:
+    static const relocation refused; ///< errc::base_taken
+    /// The heap moves to free addresses: each pointer in it is rewritten. With read_only this happens in the memory of
+    /// this process; it takes as much memory as the pages with pointers, and the heap must not be shared. Otherwise it
+    /// is for good, as relocate() does it. All pointers must be known: see relocate() for what is refused; then open()
+    /// throws errc::base_taken, with the reason.
+    static const relocation automatic;
+    /// For read_only heaps whose types are not known: as automatic, but each word whose value is an address in a block
+    /// counts as a pointer. A number may look like one, and is changed then.
+    static const relocation guessed;
+
+    /// Used by the library only. Null for refused.
+    [[nodiscard]] constexpr const detail::relocation_part* part() const noexcept { return part_; }
+
+private:
+    constexpr explicit relocation(const detail::relocation_part* part) noexcept : part_(part) {}
+    const detail::relocation_part* part_;
+};
+inline constexpr relocation relocation::refused{nullptr};
+inline constexpr relocation relocation::automatic{&detail::k_relocation_part};
+inline constexpr relocation relocation::guessed{&detail::k_guessing_relocation_part};
+
 /// Where a heap is mapped and how it uses memory. A group of heap_options; see docs/guide/operations.md.
 struct memory_options {
     /// Address space to reserve, in bytes, at most 14 TiB. This takes no memory. The reserved space grows while the
@@ -175,6 +206,8 @@ struct memory_options {
     /// Creation: the address where the heap is mapped, now and later. A multiple of 1 GiB, below 64 TiB. 0 (the
     /// default): random. find_address_space() finds free ones.
     std::uintptr_t base = 0;
+    /// What open() does when other memory lies there. Default: it throws errc::base_taken.
+    relocation when_taken = relocation::refused;
     /// Creation: no block spans more cache lines or pages than it must. Sizes are rounded up: to a power of two up to 64
     /// bytes, to cache lines below 4 KiB, else to pages. A block begins at a multiple of the largest power of two that
     /// divides its size, at most 64 KiB: one of 128 bytes fills two cache lines that the processor fetches together. One

@@ -805,6 +805,13 @@ rem_status rem_checkpoint(rem_heap* heap);
  * history: then nothing has changed.
  */
 rem_status rem_shrink(rem_heap* heap, uint64_t* shorter);
+/**
+ * Moves a heap that no process has open to another address: rewrites each pointer in it, in a copy that replaces the
+ * file when it is complete. `base` is the new address, a multiple of 1 GiB; NULL: a free one. Sets *now, unless `now` is
+ * NULL, to the address. REM_NOT_SUPPORTED, with nothing changed, if not all pointers are known: roots must be described
+ * (rem_describe()), and the heap must keep no history. REM_IN_USE, REM_NO_SPACE; otherwise as opening. O(heap).
+ */
+rem_status rem_relocate(const char* path, void* base, void** now);
 
 /**
  * Counts the pages of 4 KiB that may have changed since the last commit: all that were written, and perhaps a few of
@@ -1179,6 +1186,13 @@ rem_status rem_verify(const rem_heap* heap, rem_report* report,
  * REM_CORRUPT when the roots are damaged. O(heap).
  */
 rem_status rem_find_leaks(const rem_heap* heap, void (*found)(void* context, const rem_leaks* leaks), void* context);
+/**
+ * Frees the blocks that rem_find_leaks() finds, in a write section that commits, and passes what it has freed to
+ * `freed`, once; it may be NULL. What only a variable of a program points at is freed, too. REM_NOT_SUPPORTED, with
+ * nothing freed, if a root can lead to objects whose members are not described, so that a pointer might be missed.
+ * O(heap).
+ */
+rem_status rem_collect(rem_heap* heap, void (*freed)(void* context, const rem_leaks* leaks), void* context);
 
 #ifdef __cplusplus
 }

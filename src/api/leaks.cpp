@@ -1,5 +1,5 @@
-// heap::leaks(), which visits all objects that roots reach. A separate file, so that programs that do not call it do
-// not link that code.
+// heap::leaks() and heap::collect(), which visit all objects that roots reach. A separate file, so that programs that
+// do not call them do not link that code.
 
 #include "api/heap_impl.hpp"
 #include "api/leak_sums.hpp"
@@ -11,29 +11,37 @@
 
 namespace remanence {
 
-leak_report heap::leaks() const {
-    detail::heap_impl* const impl = detail::checked(impl_);
-    const detail::read_section section(impl);
-    const detail::whole_call reading(impl->calls);
-    txn::heap_memory& memory = impl->memory();
+namespace {
+
+inspect::heap_to_read view_of(types::memory_bytes& bytes, detail::heap_impl& impl) {
+    txn::heap_memory& memory = impl.memory();
+    return {bytes,
+            memory.path(),
+            reinterpret_cast<std::uintptr_t>(memory.base()),
+            memory.accessible_bytes(),
+            impl.engine().version(),
+            &memory.header()};
+}
+
+std::vector<heap_range> find_unreached(detail::heap_impl& impl) {
+    txn::heap_memory& memory = impl.memory();
     auto blocks = memory.with_allocator([&](const alloc::block_allocator& from) {
         std::vector<heap_range> all;
         from.for_each_block([&](alloc::block each) { all.push_back({memory.offset_of(each.start), each.bytes}); });
         return all;
     });
     types::memory_bytes bytes(memory);
-    const inspect::heap_to_read view{bytes,
-                                     memory.path(),
-                                     reinterpret_cast<std::uintptr_t>(memory.base()),
-                                     memory.accessible_bytes(),
-                                     impl->engine().version(),
-                                     &memory.header()};
-    const auto left = inspect::unreached_blocks(view, std::move(blocks));
+    auto left = inspect::unreached_blocks(view_of(bytes, impl), std::move(blocks));
     if (!left)
         detail::raise(left.why());
-    const bool notes_places = impl->options.checks.leak_frames != 0;
+    return std::move(*left);
+}
+
+leak_report report_of(const std::vector<heap_range>& left, detail::heap_impl& impl) {
+    const txn::heap_memory& memory = impl.memory();
+    const bool notes_places = impl.options.checks.leak_frames != 0;
     detail::leak_sums sums;
-    for (const heap_range& each : *left) {
+    for (const heap_range& each : left) {
         sums.add_block(each.bytes);
         if (!notes_places)
             continue;
@@ -44,6 +52,46 @@ leak_report heap::leaks() const {
         sums.add_place(std::move(note->calls), note->asked);
     }
     return sums.report();
+}
+
+void refuse_hidden_references(detail::heap_impl& impl) {
+    types::memory_bytes bytes(impl.memory());
+    const auto found = inspect::what_hides_references(view_of(bytes, impl));
+    if (!found)
+        detail::raise(found.why());
+    if (*found)
+        detail::raise(errc::not_supported,
+                      "what no root reaches cannot be found for certain: " + **found +
+                          ". Describe it (all members by REM_REFLECT, pointers with a type; in C by REM_DESCRIBE), or "
+                          "free the blocks yourself: leaks() lists them.",
+                      impl.memory().path());
+}
+
+} // namespace
+
+leak_report heap::leaks() const {
+    detail::heap_impl* const impl = detail::checked(impl_);
+    const detail::read_section section(impl);
+    const detail::whole_call reading(impl->calls);
+    return report_of(find_unreached(*impl), *impl);
+}
+
+leak_report heap::collect() {
+    {
+        // Before the section, since a section that fails would also undo earlier changes.
+        detail::heap_impl* const impl = detail::checked(impl_);
+        const detail::read_section section(impl);
+        refuse_hidden_references(*impl);
+    }
+    return write([&] {
+        detail::heap_impl& impl = *detail::checked(impl_);
+        refuse_hidden_references(impl); // another thread may have made a root
+        const std::vector<heap_range> left = find_unreached(impl);
+        leak_report freed = report_of(left, impl);
+        for (const heap_range& each : left)
+            detail::check(impl.memory().deallocate(impl.memory().base() + each.offset));
+        return freed;
+    });
 }
 
 } // namespace remanence

@@ -16,5 +16,9 @@ namespace remanence::detail {
 /// errc::in_use: another process is making that heap; otherwise the errors of `make`.
 result<void> make_whole_heap(os::file_system& files, const std::string& path, std::string_view suffix,
                              const std::function<result<void>(const std::string& building)>& make);
+/// As make_whole_heap(), but the new heap takes the place of the heap at `path`, which the caller has locked and which has
+/// no log. After a failure the old heap is there; if the sync of the directory failed, the new one may be.
+result<void> replace_whole_heap(os::file_system& files, const std::string& path, std::string_view suffix,
+                                const std::function<result<void>(const std::string& building)>& make);
 
 } // namespace remanence::detail

@@ -319,15 +319,15 @@ result<std::optional<held_place>> object_reader::held(object_place of) {
     return std::optional(held_place{{row.parts[*mark].type, of.at}, *mark});
 }
 
+result<std::uint64_t> object_reader::address_at(std::uint64_t at, object_place of) {
+    auto address = word<std::uint64_t>(at);
+    return !address || *address == 0 ? std::move(address) : followed(*address, of);
+}
+
 result<std::uint64_t> object_reader::target(object_place pointer) {
-    auto address = word<std::uint64_t>(pointer.at);
-    if (!address)
-        return address.error();
-    if (*address == 0)
-        return std::uint64_t{0};
-    auto place = followed(*address, pointer);
-    if (!place)
-        return place.error();
+    auto place = address_at(pointer.at, pointer);
+    if (!place || *place == 0)
+        return place;
     const std::uint64_t size = size_of(schema_.rows[pointer.row].parts.front().type);
     if (!heap_.contains(*place, size))
         return damaged(pointer, "to what does not lie in the heap");

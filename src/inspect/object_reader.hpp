@@ -96,6 +96,8 @@ public:
     result<std::string_view> text(object_place of);
     /// Returns the value of an optional or a variant; nothing if it is empty.
     result<std::optional<held_place>> held(object_place of);
+    /// Returns the heap offset to which the address at a place of an object leads; 0 for null. errc::corrupt.
+    result<std::uint64_t> address_at(std::uint64_t at, object_place of);
     /// Returns the target of a pointer; 0 for null. Checks that the target lies in the heap.
     result<std::uint64_t> target(object_place pointer);
     result<const std::byte*> bytes(std::uint64_t at, std::uint64_t count) {

@@ -3,22 +3,24 @@
 // The walk follows the schemas of the roots. It guesses too much rather than too little: no block is found that the
 // program can still reach by pointers that the rules below follow.
 //
-//  UB1  Everything that a schema describes is followed by its type: members, elements, the memory of containers, and
-//       pointers. Numbers are not followed.
-//  UB2  Roots without a schema, classes that hide their members, bytes between declared members, what follows an object
-//       in its block, and blocks that hold more than the one object that a pointer's type tells (arrays, derived
-//       classes) are opaque. Arrays of pointers are not. There, and in all blocks that they lead to, each aligned word counts as a pointer if its value is an address in a block. Except
-//       in roots of C programs, it also counts as a link of our containers if it is the distance to the beginning of a
-//       block, from the word itself or from the beginning of its block.
-//  UB3  Pointers that are packed, tagged in their upper bits or not aligned are not followed where UB2 applies.
-//  UB4  Objects that roots contain are visited first. Then a pointer into a block that such an object owns leads to
-//       nothing new. What other objects own is visited again where a pointer of another type leads there.
+//  UB1  What a schema describes is followed by its type (RW1). Pointers are followed, numbers are not.
+//  UB2  Opaque are: what RW2 says, roots without a schema, and blocks of which it is not certain what they hold. That
+//       is certain if a container has allocated the block, or if a pointer leads to its beginning and it has the size
+//       for one object of that type. Even then a derived class may use what lies behind the last member. In opaque
+//       bytes, and in all of each block that they lead to, the value of any eight bytes counts as a pointer if it is an
+//       address in a block. Except in roots of C programs, an aligned word also counts as a link of our containers, if
+//       it is the distance to the beginning of a block from the word itself or from the beginning of its block.
+//  UB3  What is stored otherwise is not followed: tagged, compressed or combined addresses, and indexes.
+//  UB4  A pointer into a block that an object of a root has allocated leads to nothing new if that object has a part of
+//       the pointer's type there. Otherwise that block is opaque: it may be a pool of objects.
 #pragma once
 
 #include "base/range.hpp"
 #include "base/result.hpp"
 #include "inspect/heap_schema.hpp"
 
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace remanence::inspect {
@@ -27,5 +29,10 @@ namespace remanence::inspect {
 /// must not change meanwhile. errc::corrupt if the directory, a schema, or an object that a root contains is damaged.
 /// O(heap), in time; memory O(blocks and pointers).
 result<std::vector<heap_range>> unreached_blocks(const heap_to_read& heap, std::vector<heap_range> blocks);
+
+/// Returns in words what may refer to blocks in a way that unreached_blocks() does not follow (UB3): a root without a
+/// schema, a class that hides members, a pointer without a type. Nothing if all types of all roots are known.
+/// errc::corrupt. O(types).
+result<std::optional<std::string>> what_hides_references(const heap_to_read& heap);
 
 } // namespace remanence::inspect

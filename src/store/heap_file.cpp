@@ -287,4 +287,13 @@ result<void> heap_file::record_history(const std::optional<format::history_limit
     return supers_.write(next);
 }
 
+result<void> heap_file::move_base(std::uint64_t base) {
+    for (int superblocks = 0; superblocks != 2; ++superblocks) {
+        format::superblock next = super();
+        next.base = base;
+        REM_TRY(supers_.write(next));
+    }
+    return {};
+}
+
 } // namespace remanence::store

@@ -130,6 +130,9 @@ public:
     /// Records that the heap keeps such a history with these limits, or that it keeps none. Durability, errors and
     /// precondition: as move_log().
     result<void> record_history(const std::optional<format::history_limits>& most);
+    /// Records another address for the heap's first byte, in both superblocks, so that no damage brings the old one back.
+    /// Between the two writes either may be current. Precondition: as upgrade().
+    result<void> move_base(std::uint64_t base);
     /// Fails with errc::truncated if the file ends before the written part of the image, accepted chunks included. Then
     /// extends the file over the stored chunks behind that part, so that they can be mapped. Their contents are in the
     /// log; until replay they read as zeros.

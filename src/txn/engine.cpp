@@ -469,6 +469,14 @@ result<void> engine::become(const history::delta& way) {
     return session_.has_begun() ? session_.await(*made, log::durability::durable) : result<void>();
 }
 
+result<void> engine::rewrite_addresses(const std::function<void(std::byte*)>& change) {
+    view::mapped_memory& memory = heap_.view->memory();
+    REM_TRY(memory.allow_writes_to_all(true));
+    change(memory.base());
+    why_elsewhere_.reset();
+    return memory.allow_writes_to_all(false);
+}
+
 // The first process of a shared heap begins the session at once, so that others find a log when they join. If the heap
 // is empty, it also makes the first commit, which writes the heap's header.
 result<void> engine::begin_to_share() {

@@ -166,6 +166,13 @@ public:
     /// For a copy of a heap, without a history: applies `way`, which leads from the copy's last commit to the wanted
     /// state, and commits. Throws std::bad_alloc.
     result<void> become(const history::delta& way);
+    /// For a heap that is open read-only and mapped elsewhere, before anybody uses it: lets `change` write to all of its
+    /// memory, so that all addresses in it lead to where it is mapped. The file stays as it is.
+    result<void> rewrite_addresses(const std::function<void(std::byte* memory)>& change);
+    /// Returns the address that the file records for the heap's first byte.
+    [[nodiscard]] std::uint64_t recorded_base() const { return heap_.store->super().base; }
+    /// Returns the limits of the history that the file records; nothing if it records none. errc::corrupt.
+    [[nodiscard]] result<std::optional<format::history_limits>> recorded_history() { return heap_.store->history(); }
     /// Calls `seen` with the changes that a commit would include, if there are any. Changes nothing. Complexity: as
     /// collect() of the view.
     result<void> look_at_changes(const change_listener& seen);
@@ -252,8 +259,8 @@ public:
     /// Returns the chunks that are spilled, not committed yet, and not written again since they were spilled.
     [[nodiscard]] std::vector<std::uint64_t> spilled_chunks() const { return heap_.view->spiller().spilled().chunks(); }
 
-    /// With when_base_taken::look_elsewhere: errc::base_taken if memory is not where the heap was created.
-    [[nodiscard]] const std::optional<failure>& why_elsewhere() const { return heap_.why_elsewhere; }
+    /// With when_base_taken::look_elsewhere: errc::base_taken if memory is not where its addresses lead.
+    [[nodiscard]] const std::optional<failure>& why_elsewhere() const { return why_elsewhere_; }
     /// True if memory is not where the heap was created.
     [[nodiscard]] bool is_elsewhere() const {
         return heap_.store->super().base != reinterpret_cast<std::uint64_t>(memory_.base());
@@ -289,6 +296,7 @@ private:
     const engine_options options_;
     const std::unique_ptr<os::counting_files> files_; // opened the files of heap_
     const opened_heap heap_;
+    std::optional<failure> why_elsewhere_{heap_.why_elsewhere};
     mutable heap_locks locks_;
     health health_;
     heap_names names_;

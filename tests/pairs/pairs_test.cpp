@@ -9,6 +9,7 @@
 #include <remanence/look_back.hpp>
 #include <remanence/migrate.hpp>
 #include <remanence/procedures.hpp>
+#include <remanence/relocate.hpp>
 #include <remanence/streams.hpp>
 #include <remanence/volatile_files.hpp>
 
@@ -165,6 +166,16 @@ public:
             blocks.deallocate(block, k_bytes);
             EXPECT_EQ(std::count(moved, moved + k_bytes, 'm'), k_bytes);
             blocks.deallocate(moved, 2 * k_bytes);
+        });
+        made(next);
+        return true;
+    }
+    bool collection() {
+        content next = now();
+        heap_->write([&] {
+            change(next);
+            (void)heap_->get_allocator<char>().allocate(1000);
+            EXPECT_EQ(heap_->collect().blocks, 1U);
         });
         made(next);
         return true;
@@ -465,6 +476,15 @@ public:
         open();
         return true;
     }
+    bool relocation() {
+        elsewhere([&] {
+            if (is_kept_)
+                expect_refused(errc::not_supported, [&] { relocate(path_); });
+            else
+                relocate(path_);
+        });
+        return true;
+    }
     bool crash() {
         content next = now();
         close();
@@ -754,6 +774,7 @@ constexpr feature k_features[] = {
     {"spilling", &walk::spill},
     {"limited memory", &walk::limit},
     {"moved block", &walk::moved_block},
+    {"collection", &walk::collection},
     {"shrinking", &walk::shrink},
     {"undo", &walk::undo},
     {"redo", &walk::redo},
@@ -773,6 +794,7 @@ constexpr feature k_features[] = {
     {"copy", &walk::copy},
     {"volatile copy", &walk::volatile_copy},
     {"upgrade", &walk::upgrade},
+    {"relocation", &walk::relocation},
     {"crash", &walk::crash},
     {"reopening", &walk::reopen},
 };

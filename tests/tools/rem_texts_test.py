@@ -8,7 +8,7 @@ import unittest
 
 from rem_support import DAMAGE, OK, REM, SOURCE, USAGE, RemTest, main
 
-COMMANDS = ["info", "ls", "stat", "readers", "verify", "copy", "schema", "get", "dump", "load", "log", "history", "diff", "undo", "restore", "keep", "drop", "branch", "export", "shrink", "upgrade"]
+COMMANDS = ["info", "ls", "stat", "readers", "verify", "copy", "schema", "get", "dump", "load", "log", "history", "diff", "undo", "restore", "keep", "drop", "branch", "export", "gc", "shrink", "relocate", "upgrade"]
 
 
 def options_in(text):

@@ -48,7 +48,9 @@ int restore(const std::string& file, const std::string& version, bool as_json);
 int keep(const std::string& file, const std::string& name, bool as_json);
 int drop(const std::string& file, const std::string& version, bool as_json);
 int branch(const std::string& file, const std::string& version, const std::string& to, bool as_json);
+int gc(const std::string& file, bool dry_run, bool as_json);
 int shrink(const std::string& file, bool as_json);
+int relocate(const std::string& file, std::uint64_t base, bool as_json);
 int upgrade(const std::string& file, const std::string& application);
 
 } // namespace remanence::tool

@@ -1,5 +1,5 @@
-// rem: shows, checks, copies, loads, shrinks and upgrades heaps, and goes back in their history. Only the commands load,
-// shrink, upgrade, undo, restore, keep, drop and history change the heap that they are given.
+// rem: shows, checks, copies, loads, collects, shrinks and upgrades heaps, and goes back in their history. Only the
+// commands load, gc, shrink, relocate, upgrade, undo, restore, keep, drop and history change the heap that they are given.
 #include "commands.hpp"
 #include "descriptor.hpp"
 #include "report.hpp"
@@ -38,9 +38,9 @@ std::string real_path(const std::string& path) {
     return unknown ? path : place.string();
 }
 
-constexpr const char* k_about =
-    "Looks at Remanence heaps, checks and copies them; load, shrink, upgrade, undo, restore, keep, drop and history\n"
-    "change them.";
+constexpr const char* k_about = "Looks at Remanence heaps, checks and copies them; load, gc, shrink, relocate, "
+                                "upgrade, undo, restore, keep, drop and\n"
+                                "history change them.";
 
 constexpr const char* k_exit_codes =
     "Exit codes: 0 all is well, 1 error, 2 wrong usage, 3 whole, but pointers seem to leave the heap\n"
@@ -80,9 +80,15 @@ constexpr const char* k_dump_examples = "Examples:\n"
 constexpr const char* k_load_examples = "Examples:\n"
                                         "  rem load new.rem < book.jsonl\n"
                                         "  ssh host 'rem dump book.rem' | rem load book.rem";
+constexpr const char* k_gc_examples = "Examples:\n"
+                                      "  rem gc --dry-run book.rem\n"
+                                      "  rem gc book.rem && rem shrink book.rem";
 constexpr const char* k_shrink_examples = "Examples:\n"
                                           "  rem shrink book.rem\n"
                                           "  rem shrink --json book.rem | jq .file_bytes";
+constexpr const char* k_relocate_examples = "Examples:\n"
+                                            "  rem relocate book.rem\n"
+                                            "  rem relocate --base 0x180000000000 book.rem";
 constexpr const char* k_upgrade_examples = "Examples:\n"
                                            "  rem upgrade book.rem\n"
                                            "  rem upgrade --application org.x.book book.rem";
@@ -274,8 +280,15 @@ private:
     }
 
     void add_changes_of_file() {
+        add_with_json("gc", "Free the blocks that no root reaches", k_gc_examples, [this] {
+            return gc(file_, dry_run_, as_json_);
+        })->add_flag("--dry-run", dry_run_, "Only say what would be freed");
         add_with_json("shrink", "Make the file as short as what the heap holds permits", k_shrink_examples,
                       [this] { return shrink(file_, as_json_); });
+        add_with_json("relocate", "Move a heap to another address, with all pointers in it", k_relocate_examples,
+                      [this] { return relocate(file_, base_, as_json_); })
+            ->add_option("--base", base_, "The new address, a multiple of 1 GiB; a free one if it is not given")
+            ->type_name("ADDRESS");
         const CLI::Validator is_application(
             [](const std::string& name) {
                 return inspect::may_be_application(name)
@@ -297,12 +310,14 @@ private:
     std::map<const CLI::App*, std::function<int()>> commands_;
     std::string file_;
     std::string to_;
+    bool dry_run_ = false;
     std::string application_;
     std::string object_;
     std::string root_;
     std::string seen_version_;
     std::string version_;
     std::string other_;
+    std::uint64_t base_ = 0;
     std::uint64_t steps_ = 1;
     history_change change_;
     bool as_cpp_ = false;

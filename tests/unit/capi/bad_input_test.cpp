@@ -77,6 +77,7 @@ std::vector<std::pair<const char*, std::function<rem_status(rem_heap*)>>> all_ca
         {"rem_rollback_to", [](rem_heap* h) { return rem_rollback_to(h, 1); }},
         {"rem_savepoint_end", [](rem_heap* h) { return rem_savepoint_end(h, 1); }},
         {"rem_checkpoint", rem_checkpoint},
+        {"rem_collect", [](rem_heap* h) { return rem_collect(h, nullptr, nullptr); }},
         {"rem_shrink", [](rem_heap* h) { return rem_shrink(h, &number); }},
         {"rem_limit_memory", [](rem_heap* h) { return rem_limit_memory(h, 0); }},
         {"rem_undo", [](rem_heap* h) { return rem_undo(h, 1); }},

@@ -71,6 +71,33 @@ TEST_F(c_leaks, a_thousand_structs_that_nothing_reaches_are_told_with_their_plac
         << rem_last_error()->message;
 }
 
+TEST_F(c_leaks, are_freed_by_a_commit_where_the_structs_are_described) {
+    open_noting(0);
+    account* first = nullptr;
+    for (int i = 0; i != 100; ++i)
+        first = add(first);
+    ASSERT_OK(rem_root_set(heap, "undescribed", first));
+    EXPECT_STATUS(rem_collect(heap, nullptr, nullptr), REM_NOT_SUPPORTED);
+    EXPECT_NE(std::string(rem_last_error()->message).find("the root \"undescribed\""), std::string::npos)
+        << rem_last_error()->message;
+    ASSERT_OK(rem_root_remove(heap, "undescribed"));
+    const rem_member members[] = {REM_NUMBER(account, balance), REM_POINTER_TO(account, next, account)};
+    ASSERT_OK(REM_DESCRIBE(account, members));
+    ASSERT_OK(REM_ROOT_SET(heap, "accounts", first, account));
+    first->next->next = nullptr;
+    found_leaks told;
+    ASSERT_OK(rem_collect(heap, found_leaks::note, &told));
+    EXPECT_EQ(told.blocks, 98U);
+    EXPECT_EQ(found().blocks, 0U);
+    ASSERT_OK(rem_close(heap));
+    open_noting(0);
+    account* const kept = REM_ROOT_GET(heap, "accounts", account);
+    ASSERT_NE(kept, nullptr);
+    EXPECT_EQ(kept->next->next, nullptr);
+    EXPECT_EQ(found().blocks, 0U);
+    EXPECT_OK(rem_verify(heap, nullptr, nullptr, nullptr));
+}
+
 TEST_F(c_leaks, places_begin_with_the_call_of_the_program) {
     open_noting(4);
     rem_arena* arena = nullptr;
@@ -160,6 +187,39 @@ TEST_F(c_leaks, described_structs_are_followed_by_their_types) {
     const found_leaks told = found();
     EXPECT_EQ(told.blocks, 98U);
     EXPECT_EQ(told.place_blocks, 0U) << "they are not noted";
+}
+
+TEST_F(c_leaks, a_heap_of_described_structs_moves_to_another_address) {
+    open_noting(0);
+    const rem_member members[] = {REM_NUMBER(account, balance), REM_POINTER_TO(account, next, account)};
+    ASSERT_OK(REM_DESCRIBE(account, members));
+    account* first = nullptr;
+    for (int i = 0; i != 100; ++i)
+        first = add(first);
+    ASSERT_OK(REM_ROOT_SET(heap, "accounts", first, account));
+    ASSERT_OK(rem_commit(heap, REM_DURABLE));
+    EXPECT_STATUS(rem_relocate(path.c_str(), nullptr, nullptr), REM_IN_USE);
+    ASSERT_OK(rem_close(heap));
+    void* now = nullptr;
+    EXPECT_STATUS(rem_relocate(nullptr, nullptr, nullptr), REM_INVALID_ARGUMENT);
+    EXPECT_STATUS(rem_relocate(path.c_str(), &now, nullptr), REM_INVALID_ARGUMENT);
+    EXPECT_STATUS(rem_relocate((path + "-none").c_str(), nullptr, nullptr), REM_NOT_FOUND);
+    ASSERT_OK(rem_relocate(path.c_str(), nullptr, &now));
+    open_noting(0);
+    const account* moved = REM_ROOT_GET(heap, "accounts", account);
+    ASSERT_NE(moved, nullptr);
+    EXPECT_NE(moved, first);
+    EXPECT_GE(moved, now);
+    std::size_t count = 0;
+    for (; moved != nullptr; moved = moved->next)
+        count += moved->balance == 48 ? 1U : 0U;
+    EXPECT_EQ(count, 100U);
+    EXPECT_EQ(found().blocks, 0U);
+    ASSERT_OK(rem_root_set(heap, "undescribed", rem_alloc(heap, 100)));
+    ASSERT_OK(rem_commit(heap, REM_DURABLE));
+    ASSERT_OK(rem_close(heap));
+    EXPECT_STATUS(rem_relocate(path.c_str(), nullptr, nullptr), REM_NOT_SUPPORTED);
+    EXPECT_NE(std::string(rem_last_error()->message).find("\"undescribed\""), std::string::npos);
 }
 
 TEST_F(c_leaks, what_is_wrong_is_refused) {

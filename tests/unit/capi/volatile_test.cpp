@@ -119,6 +119,7 @@ TEST_F(c_volatile, what_needs_a_file_is_not_supported) {
     EXPECT_STATUS(rem_commit(heap, REM_DURABLE), REM_NOT_SUPPORTED);
     EXPECT_STATUS(rem_commit_async(heap, nullptr), REM_NOT_SUPPORTED);
     EXPECT_STATUS(rem_shrink(heap, &number), REM_NOT_SUPPORTED);
+    EXPECT_STATUS(rem_collect(heap, nullptr, nullptr), REM_NOT_SUPPORTED);
     EXPECT_STATUS(rem_limit_memory(heap, 0), REM_NOT_SUPPORTED);
     EXPECT_STATUS(rem_changed_pages(heap, &size), REM_NOT_SUPPORTED);
     EXPECT_EQ(rem_path(heap), nullptr);
