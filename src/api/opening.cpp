@@ -272,17 +272,10 @@ heap::heap(os::file_system& files, const std::filesystem::path& path, const heap
     if (!engine)
         detail::raise(engine.why());
     if (is_place_taken && may_hold_addresses((*engine)->memory())) {
-        const failure why = *(*engine)->why_elsewhere();
         const detail::relocation_part* const part = options.memory.when_taken.part();
         if (part == nullptr)
-            detail::raise(why);
-        const std::string real = place.string();
-        detail::mapped_elsewhere moving{files, real, internal, abi, options.on_progress, std::move(*engine)};
-        engine = part->relocate(moving);
-        if (!engine && engine.why().code == errc::not_supported)
-            detail::raise({why.code, why.message + " It cannot move: " + engine.why().message, why.path});
-        if (!engine)
-            detail::raise(engine.why());
+            detail::raise(*(*engine)->why_elsewhere());
+        part->relocate({files, internal, abi, options.on_progress}, *engine);
     }
     impl_.reset(new detail::heap_impl(this, {files, path, *guard}, options, std::move(*engine)));
     detail::registry::add(*impl_);

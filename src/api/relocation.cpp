@@ -163,47 +163,60 @@ result<moved> move_file(os::file_system& files, const std::string& path, txn::en
 }
 
 /// Rewrites the pointers in the memory of this process.
-result<std::unique_ptr<txn::engine>> move_memory(mapped_elsewhere& heap, rule how) {
-    txn::engine& engine = *heap.engine;
-    if (heap.options.is_shared)
+result<void> move_memory(const opened_how& how, txn::engine& heap, rule what_counts) {
+    if (how.options.is_shared)
         return fail(
             errc::not_supported,
             "a reader of a shared heap cannot follow it at other addresses. Copy the heap and open the copy, or "
-            "move it (rem relocate) when it is closed everywhere.",
-            heap.path);
-    const std::uint64_t base = engine.recorded_base();
-    auto pointers = find_pointers(engine, base, how);
+            "move it (rem relocate) when it is closed everywhere.");
+    const std::uint64_t base = heap.recorded_base();
+    auto pointers = find_pointers(heap, base, what_counts);
     if (!pointers)
         return pointers.error();
-    const auto told = told_to(heap.on_progress, engine.memory().accessible_bytes());
-    REM_TRY(engine.rewrite_addresses([&](std::byte* memory) { pointers->move(memory, address_of(engine) - base, told); }));
-    return std::move(heap.engine);
+    const auto told = told_to(how.on_progress, heap.memory().accessible_bytes());
+    return heap.rewrite_addresses([&](std::byte* memory) { pointers->move(memory, address_of(heap) - base, told); });
 }
 
-result<std::unique_ptr<txn::engine>> move_for_good(mapped_elsewhere& heap) {
-    if (heap.options.is_shared)
+result<void> move_for_good(const opened_how& how, std::unique_ptr<txn::engine>& heap) {
+    if (how.options.is_shared)
         return fail(errc::not_supported,
                     "processes that share a heap all have it at one address. Move it (rem relocate) when it is closed "
-                    "everywhere.",
-                    heap.path);
-    auto done = move_file(heap.files, heap.path, *heap.engine, heap.abi, {}, heap.on_progress);
+                    "everywhere.");
+    const std::string path = heap->memory().path();
+    auto done = move_file(how.files, path, *heap, how.abi, {}, how.on_progress);
     if (!done)
         return done.error();
-    heap.engine.reset();
-    txn::engine_options options = heap.options;
+    heap.reset();
+    txn::engine_options options = how.options;
     options.when_taken = txn::when_base_taken::fail;
-    return txn::engine::open(heap.files, heap.path, txn::open_mode::open_existing, options, heap.abi);
+    auto opened = txn::engine::open(how.files, path, txn::open_mode::open_existing, options, how.abi);
+    if (!opened)
+        return opened.error();
+    heap = std::move(*opened);
+    return {};
 }
 
-result<std::unique_ptr<txn::engine>> relocate(mapped_elsewhere& heap) {
-    return heap.options.read_only ? move_memory(heap, rule::exact) : move_for_good(heap);
+/// Throws the failure of a move, if it is one, as the reason why a heap cannot be opened.
+void raise_if_failed(result<void> moved, const std::optional<failure>& why) {
+    if (moved)
+        return;
+    if (moved.why().code != errc::not_supported)
+        raise(moved.why());
+    raise({why->code, why->message + " It cannot move: " + moved.why().message, why->path});
 }
 
-result<std::unique_ptr<txn::engine>> guess(mapped_elsewhere& heap) {
-    if (!heap.options.read_only)
-        return fail(errc::not_supported,
-                    "words that only look like pointers are not rewritten for good. Open it read_only.", heap.path);
-    return move_memory(heap, rule::guess);
+void relocate(const opened_how& how, std::unique_ptr<txn::engine>& heap) {
+    const auto why = heap->why_elsewhere();
+    raise_if_failed(how.options.read_only ? move_memory(how, *heap, rule::exact) : move_for_good(how, heap), why);
+}
+
+void guess(const opened_how& how, std::unique_ptr<txn::engine>& heap) {
+    const auto why = heap->why_elsewhere();
+    raise_if_failed(how.options.read_only
+                        ? move_memory(how, *heap, rule::guess)
+                        : fail(errc::not_supported,
+                               "words that only look like pointers are not rewritten for good. Open it read_only."),
+                    why);
 }
 
 } // namespace

@@ -11,25 +11,22 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
-#include <string>
 #include <string_view>
 
 namespace remanence::detail {
 
-/// A heap that is mapped elsewhere because its addresses are in use.
-struct mapped_elsewhere {
+/// How a heap was opened.
+struct opened_how {
     os::file_system& files;
-    const std::string& path;
     const txn::engine_options& options;
     std::string_view abi;
     const std::function<void(const progress&)>& on_progress;
-    std::unique_ptr<txn::engine> engine;
 };
 
 struct relocation_part {
-    /// Returns the heap with its pointers rewritten, mapped where they lead. The failure says why that is not possible;
-    /// then nothing has changed, and `heap.engine` may be null.
-    result<std::unique_ptr<txn::engine>> (*relocate)(mapped_elsewhere& heap);
+    /// Rewrites the pointers in a heap that is mapped elsewhere because its addresses are in use, and sets `heap` to it as
+    /// it is mapped where they lead. Throws errc::base_taken, saying why, if that is not possible.
+    void (*relocate)(const opened_how& how, std::unique_ptr<txn::engine>& heap);
 };
 
 /// As remanence::relocate(), with these files.

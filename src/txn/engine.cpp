@@ -473,7 +473,7 @@ result<void> engine::rewrite_addresses(const std::function<void(std::byte*)>& ch
     view::mapped_memory& memory = heap_.view->memory();
     REM_TRY(memory.allow_writes_to_all(true));
     change(memory.base());
-    why_elsewhere_.reset();
+    heap_.why_elsewhere.reset();
     return memory.allow_writes_to_all(false);
 }
 

@@ -260,7 +260,7 @@ public:
     [[nodiscard]] std::vector<std::uint64_t> spilled_chunks() const { return heap_.view->spiller().spilled().chunks(); }
 
     /// With when_base_taken::look_elsewhere: errc::base_taken if memory is not where its addresses lead.
-    [[nodiscard]] const std::optional<failure>& why_elsewhere() const { return why_elsewhere_; }
+    [[nodiscard]] const std::optional<failure>& why_elsewhere() const { return heap_.why_elsewhere; }
     /// True if memory is not where the heap was created.
     [[nodiscard]] bool is_elsewhere() const {
         return heap_.store->super().base != reinterpret_cast<std::uint64_t>(memory_.base());
@@ -295,8 +295,7 @@ private:
 
     const engine_options options_;
     const std::unique_ptr<os::counting_files> files_; // opened the files of heap_
-    const opened_heap heap_;
-    std::optional<failure> why_elsewhere_{heap_.why_elsewhere};
+    opened_heap heap_;
     mutable heap_locks locks_;
     health health_;
     heap_names names_;
