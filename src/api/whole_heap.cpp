@@ -1,5 +1,6 @@
 #include "api/whole_heap.hpp"
 
+#include "store/heap_copy.hpp"
 #include "store/heap_creation.hpp"
 
 #include <array>
@@ -37,22 +38,30 @@ result<void> remove_left_over(os::file_system& files, const std::string& path, c
 
 using maker = std::function<result<void>(const std::string& building)>;
 
-/// Removes what an earlier call left, makes the heap, and lets `give_name` name it. Nothing is left after a failure.
+/// Removes what an earlier call left, makes the heap, and gives it its name. Nothing is left after a failure.
 result<void> make_and_name(os::file_system& files, const std::string& path, std::string_view suffix, const maker& make,
-                           const std::function<result<void>(const std::string& building)>& give_name) {
+                           store::existing there) {
+    const bool replaces = there == store::existing::replaced;
     const std::string building = path + std::string(suffix);
     const std::array<std::string, 3> unfinished{building, store::log_path(building), store::new_path(building)};
     for (const std::string& each : unfinished)
         REM_TRY(remove_left_over(files, each, path));
+    bool has_name = false;
     // Errors are ignored here, because the first error is the one to report, and the next call removes what is left.
     const auto give_up = [&] {
         for (const std::string& each : unfinished)
             (void)remove_left_over(files, each, path);
+        if (has_name && !replaces) // durably or not
+            (void)remove_left_over(files, path, path);
     };
     try {
         auto made = make(building);
         if (made)
-            made = give_name(building);
+            made = replaces ? files.rename_over("branch: rename over", building, path)
+                            : files.rename_to_new("branch: rename", building, path);
+        has_name = static_cast<bool>(made);
+        if (made)
+            made = files.sync_directory("branch: sync directory", path);
         if (!made)
             give_up();
         return made;
@@ -68,21 +77,12 @@ result<void> make_whole_heap(os::file_system& files, const std::string& path, st
                              const maker& make) {
     REM_TRY(refuse_if_there(files, path, " exists"));
     REM_TRY(refuse_if_there(files, store::log_path(path), " is the redo log of a heap that is not there"));
-    return make_and_name(files, path, suffix, make, [&](const std::string& building) -> result<void> {
-        REM_TRY(files.rename_to_new("branch: rename", building, path));
-        auto synced = files.sync_directory("branch: sync directory", path);
-        if (!synced) // it has its name, durably or not
-            (void)remove_left_over(files, path, path);
-        return synced;
-    });
+    return make_and_name(files, path, suffix, make, store::existing::refused);
 }
 
 result<void> replace_whole_heap(os::file_system& files, const std::string& path, std::string_view suffix,
                                 const maker& make) {
-    return make_and_name(files, path, suffix, make, [&](const std::string& building) -> result<void> {
-        REM_TRY(files.rename_over("branch: rename over", building, path));
-        return files.sync_directory("branch: sync directory", path);
-    });
+    return make_and_name(files, path, suffix, make, store::existing::replaced);
 }
 
 } // namespace remanence::detail

@@ -1,5 +1,6 @@
 #include "other_purposes.hpp"
 
+#include "api/relocation_part.hpp"
 #include "copied_store.hpp"
 #include "crash_states.hpp"
 #include "engine_store.hpp"
@@ -7,6 +8,7 @@
 #include "recover/history_of_heap.hpp"
 #include "session.hpp"
 #include "store/heap_creation.hpp"
+#include "store/heap_file.hpp"
 #include "testing/crash_walk.hpp"
 #include "testing/simulated_disk.hpp"
 
@@ -518,6 +520,19 @@ void copy_where_one_was_cut_short(const std::string& dropped) {
     }
 }
 
+void move_to_another_address(const std::string& dropped) {
+    constexpr std::uintptr_t k_address = std::uintptr_t{0x2b00} << 32U;
+    program at_work(dropped);
+    at_work.open();
+    at_work.add(100);
+    at_work.commit();
+    at_work.close();
+    detail::relocate(at_work.disk(), k_heap, k_address, {});
+    auto moved = remanence::store::heap_file::open(at_work.disk(), k_heap, os::access::read_only);
+    if (!moved || (*moved)->super().base != k_address)
+        throw violation("a heap that has moved is not at its new address");
+}
+
 template <void (*Try)(const std::string&)>
 std::string broken_without(const std::string& call_site) {
     try {
@@ -555,7 +570,10 @@ const std::map<std::string, purpose>& other_purposes() {
                                         broken_without<open_without_reading_history>};
     static const purpose unfit_kept{"a file that was in the history's place is set aside",
                                     broken_without<set_unfit_file_aside>};
+    static const purpose moved{"a heap that has moved lies at its new address",
+                               broken_without<move_to_another_address>};
     static const std::map<std::string, purpose> all = {
+        {"branch: rename over", moved},
         {"history: reserve entries", history_room},
         {"history: rename after heap", history_follows},
         {"history: sync directory of renamed history", history_follows},
