@@ -522,13 +522,14 @@ void copy_where_one_was_cut_short(const std::string& dropped) {
 
 void move_to_another_address(const std::string& dropped) {
     constexpr std::uintptr_t k_address = std::uintptr_t{0x2b00} << 32U;
+    const std::string path = "/disk/moved";
     program at_work(dropped);
-    at_work.open();
+    at_work.open(path);
     at_work.add(100);
     at_work.commit();
     at_work.close();
-    detail::relocate(at_work.disk(), k_heap, k_address, {});
-    auto moved = remanence::store::heap_file::open(at_work.disk(), k_heap, os::access::read_only);
+    detail::relocate(at_work.disk(), path, k_address, {});
+    auto moved = remanence::store::heap_file::open(at_work.disk(), path, os::access::read_only);
     if (!moved || (*moved)->super().base != k_address)
         throw violation("a heap that has moved is not at its new address");
 }
