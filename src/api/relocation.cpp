@@ -26,8 +26,8 @@ namespace remanence::detail {
 
 namespace {
 
-constexpr std::uint64_t k_attempts_to_copy = 1000; // as rem::inspect::copy()
-constexpr std::uint64_t k_commit_bytes = 64 * MiB; // moved between two commits, which let memory go
+constexpr std::uint64_t k_copy_attempts = 1000;             // as rem::inspect::copy()
+constexpr std::uint64_t k_bytes_between_commits = 64 * MiB; // moved between two commits, which let memory go
 
 using progress_listener = std::function<void(const progress&)>;
 
@@ -61,7 +61,7 @@ std::function<void(std::uint64_t)> told_to(const progress_listener& on_progress,
 result<void> copy(os::file_system& files, const std::string& from, const std::string& to) {
     std::unique_ptr<store::copy_in_progress> copy;
     auto heap =
-        inspect::with_last_commit(files, from, k_attempts_to_copy, {}, [&](inspect::inspection& now) -> result<void> {
+        inspect::with_last_commit(files, from, k_copy_attempts, {}, [&](inspect::inspection& now) -> result<void> {
             if (!copy) {
                 auto mode = now.store().file().permissions();
                 if (!mode)
@@ -92,13 +92,13 @@ result<void> move_pointers(os::file_system& files, const std::string& path, std:
         return engine.error();
     const auto told = told_to(on_progress, (*engine)->memory().accessible_bytes());
     result<void> committed;
-    std::uint64_t next = k_commit_bytes;
+    std::uint64_t next = k_bytes_between_commits;
     pointers.move((*engine)->memory().base(), distance, [&](std::uint64_t done) {
         told(done);
         if (done < next || !committed)
             return;
         committed = (*engine)->commit();
-        next = done + k_commit_bytes;
+        next = done + k_bytes_between_commits;
     });
     if (!committed)
         return committed;
@@ -114,7 +114,7 @@ result<void> record_base(os::file_system& files, const std::string& path, std::u
 /// Returns the ABI of the program that made a heap.
 std::string abi_of(os::file_system& files, const std::string& path) {
     std::string abi;
-    auto heap = inspect::with_last_commit(files, path, k_attempts_to_copy, {}, [&](inspect::inspection& now) {
+    auto heap = inspect::with_last_commit(files, path, k_copy_attempts, {}, [&](inspect::inspection& now) {
         abi = now.store().abi();
         return result<void>();
     });

@@ -23,16 +23,16 @@ void pointer_places::add(std::uint64_t at) {
     if (contains(at))
         return;
     ++count_;
-    if (at % k_word != 0)
+    if (at % k_address_bytes != 0)
         unaligned_.insert(at);
     else
-        bits_[at / k_bytes_each] |= std::uint64_t{1} << at / k_word % 64;
+        bits_[at / k_bytes_each] |= std::uint64_t{1} << at / k_address_bytes % 64;
 }
 
 bool pointer_places::contains(std::uint64_t at) const {
-    if (at % k_word != 0)
+    if (at % k_address_bytes != 0)
         return unaligned_.contains(at);
-    return at / k_bytes_each < bits_.size() && (bits_[at / k_bytes_each] >> at / k_word % 64 & 1U) != 0;
+    return at / k_bytes_each < bits_.size() && (bits_[at / k_bytes_each] >> at / k_address_bytes % 64 & 1U) != 0;
 }
 
 void pointer_places::move(std::byte* memory, std::uint64_t distance,
@@ -48,7 +48,7 @@ void pointer_places::move(std::byte* memory, std::uint64_t distance,
         if (i % k_told_each == 0)
             told(i * k_bytes_each);
         for (std::uint64_t bits = bits_[i]; bits != 0; bits &= bits - 1)
-            move_one(i * k_bytes_each + static_cast<std::uint64_t>(std::countr_zero(bits)) * k_word);
+            move_one(i * k_bytes_each + static_cast<std::uint64_t>(std::countr_zero(bits)) * k_address_bytes);
     }
     for (const std::uint64_t at : unaligned_)
         move_one(at);
@@ -56,8 +56,6 @@ void pointer_places::move(std::byte* memory, std::uint64_t distance,
 }
 
 namespace {
-
-constexpr std::uint64_t k_word = 8;
 
 /// True if a value is an address of the heap that something may use: one in a block, or that of the heap or of an arena,
 /// which allocators store.
@@ -210,7 +208,7 @@ private:
 
     /// Adds the place if the word there is an address in the heap, which it then returns as an offset.
     std::optional<std::uint64_t> add(std::uint64_t at) {
-        auto found = reader_.bytes(at, k_word);
+        auto found = reader_.bytes(at, k_address_bytes);
         if (!found)
             return {};
         std::uint64_t value = 0;
@@ -246,7 +244,7 @@ private:
         }
     }
     result<void> opaque(heap_range bytes, std::uint32_t row) override {
-        if (!is_finding_parts_ && bytes.bytes >= k_word)
+        if (!is_finding_parts_ && bytes.bytes >= k_address_bytes)
             all_.doubts.push_back({bytes, where(row)});
         return {};
     }
@@ -269,7 +267,7 @@ result<void> refuse_doubts(const findings& all) {
         auto bytes = heap.bytes.at(each.bytes.offset, each.bytes.bytes);
         if (!bytes)
             return bytes.error();
-        for (std::uint64_t i = 0; i + k_word <= each.bytes.bytes; ++i) {
+        for (std::uint64_t i = 0; i + k_address_bytes <= each.bytes.bytes; ++i) {
             std::uint64_t value = 0;
             std::memcpy(&value, *bytes + i, sizeof value);
             const std::uint64_t at = each.bytes.offset + i;
@@ -320,14 +318,14 @@ result<pointer_places> words_like_pointers(const heap_to_read& heap, const std::
     const sorted_blocks sorted(blocks);
     pointer_places places(heap.end);
     for (const heap_range& each : blocks) {
-        const std::uint64_t begin = align_up(each.offset, k_word);
-        const std::uint64_t end = align_down(each.end(), k_word);
+        const std::uint64_t begin = align_up(each.offset, k_address_bytes);
+        const std::uint64_t end = align_down(each.end(), k_address_bytes);
         if (begin >= end)
             continue;
         auto bytes = heap.bytes.at(begin, end - begin);
         if (!bytes)
             return bytes.error();
-        for (std::uint64_t at = begin; at != end; at += k_word) {
+        for (std::uint64_t at = begin; at != end; at += k_address_bytes) {
             std::uint64_t value = 0;
             std::memcpy(&value, *bytes + (at - begin), sizeof value);
             if (is_used_address(heap, sorted, value))

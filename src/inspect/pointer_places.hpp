@@ -16,6 +16,7 @@
 #include "base/range.hpp"
 #include "base/result.hpp"
 #include "inspect/heap_schema.hpp"
+#include "inspect/reference_walk.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -38,8 +39,7 @@ public:
     void move(std::byte* memory, std::uint64_t distance, const std::function<void(std::uint64_t done)>& told) const;
 
 private:
-    static constexpr std::uint64_t k_word = 8;
-    static constexpr std::uint64_t k_bytes_each = 64 * k_word; // of the heap, for each number in bits_
+    static constexpr std::uint64_t k_bytes_each = 64 * k_address_bytes; // of the heap, for each number in bits_
 
     std::vector<std::uint64_t> bits_;
     std::set<std::uint64_t> unaligned_; // places that are no multiples of 8

@@ -16,7 +16,6 @@ using types::type_row;
 
 namespace {
 
-constexpr std::uint64_t k_word = 8;
 constexpr std::uint64_t k_words_of_iterator =
     4; // of a deque: the element, its block's begin and end, the block's place
 constexpr unsigned k_links_max = 4;
@@ -39,7 +38,7 @@ std::optional<own_words> words_of(const type_row& row) {
     case shape_kind::bits: // begin and its bit, end and its bit, end of the memory
         return own_words{n[0], 5, 0b10101};
     case shape_kind::deque: // the array of blocks and its length, two iterators
-        return own_words{n[0] - 2 * k_word, 2 + 2 * k_words_of_iterator, 0b1111111101};
+        return own_words{n[0] - 2 * k_address_bytes, 2 + 2 * k_words_of_iterator, 0b1111111101};
     case shape_kind::ring: // next, previous, how many
         return own_words{n[0], 3, 0b11};
     case shape_kind::chain:
@@ -48,7 +47,7 @@ std::optional<own_words> words_of(const type_row& row) {
         return own_words{n[0], 5, 0b1110};
     case shape_kind::
         hash_chain: // buckets, how many, first link, how many elements, load factor, limit, a single bucket
-        return own_words{n[0] - 2 * k_word, 7, 0b1000101};
+        return own_words{n[0] - 2 * k_address_bytes, 7, 0b1000101};
     default:
         return {};
     }
@@ -72,17 +71,17 @@ own_words words_of_node(const type_row& row) {
 /// True if a container begins with an allocator that stores an address, that of its heap.
 bool begins_with_address(const object_reader& reader, const type_row& row, const own_words& words) {
     if (row.shape != shape_kind::tree)
-        return words.first >= k_word;
+        return words.first >= k_address_bytes;
     const std::size_t elements = is_map(row) ? 2 : 1; // then comes the comparator
     const std::uint64_t compare = elements < row.parts.size() ? reader.size_of(row.parts[elements].type) : 1;
-    return words.first >= k_word + align_up(std::max<std::uint64_t>(compare, 1), k_word);
+    return words.first >= k_address_bytes + align_up(std::max<std::uint64_t>(compare, 1), k_address_bytes);
 }
 
 /// True if a container's function objects have room for a pointer.
 bool may_have_state(const object_reader& reader, const type_row& row) {
     const std::size_t elements = is_map(row) ? 2 : 1;
     for (std::size_t i = elements; i < row.parts.size(); ++i) {
-        if (reader.size_of(row.parts[i].type) >= k_word)
+        if (reader.size_of(row.parts[i].type) >= k_address_bytes)
             return true;
     }
     return false;
@@ -105,7 +104,7 @@ bool referring_rows::find(std::uint32_t index) { // NOLINT(misc-no-recursion)
     case form::number:
         return false;
     case form::hidden:
-        return reader_.size_of(index) >= k_word;
+        return reader_.size_of(index) >= k_address_bytes;
     case form::members: {
         const std::vector<type_part>& members = *members_of(row);
         return leaves_out(index) || std::any_of(members.begin(), members.end(), [&](const type_part& each) {
@@ -136,7 +135,7 @@ bool referring_rows::leaves_out(std::uint32_t index) const {
     if (!has_unknown && !may_leave_out(row))
         return false;
     const auto& rest = reader_.rest_of(index);
-    return std::any_of(rest.begin(), rest.end(), [](const byte_range& each) { return each.count >= k_word; });
+    return std::any_of(rest.begin(), rest.end(), [](const byte_range& each) { return each.count >= k_address_bytes; });
 }
 
 reference_walk::reference_walk(object_reader& reader, reference_listener& listener)
@@ -240,7 +239,7 @@ void reference_walk::tell_links_of_node(object_place container, std::uint64_t el
     const own_words words = words_of_node(row);
     for (unsigned i = 0; i != k_links_max; ++i) {
         if ((words.links >> i & 1U) != 0)
-            listener_.link(element - row.numbers[1] + i * k_word);
+            listener_.link(element - row.numbers[1] + i * k_address_bytes);
     }
 }
 
@@ -256,13 +255,13 @@ result<void> reference_walk::own_memory(object_place of) {
             listener_.link(of.at);
         for (unsigned i = 0; i != words->words; ++i) {
             if ((words->links >> i & 1U) != 0)
-                listener_.link(of.at + words->first + i * k_word);
+                listener_.link(of.at + words->first + i * k_address_bytes);
         }
     }
     if (may_have_state(reader_, row)) {
         // Containers that store distances keep their function objects behind their own words.
-        const std::uint64_t first = words ? words->first : k_word;
-        const std::uint64_t behind = words ? first + words->words * k_word : first;
+        const std::uint64_t first = words ? words->first : k_address_bytes;
+        const std::uint64_t behind = words ? first + words->words * k_address_bytes : first;
         if (words)
             REM_TRY(listener_.opaque({of.at, first}, of.row));
         if (behind < row.size)
@@ -282,10 +281,10 @@ result<void> reference_walk::own_memory(object_place of) {
 
 /// The array of blocks, and the blocks that may have no element.
 result<void> reference_walk::own_deque(object_place of) {
-    const std::uint64_t words = of.at + reader_.row(of.row).numbers[0] - 2 * k_word;
+    const std::uint64_t words = of.at + reader_.row(of.row).numbers[0] - 2 * k_address_bytes;
     auto map = reader_.address_at(words, of);
-    auto first = reader_.address_at(words + (2 + 3) * k_word, of);
-    auto last = reader_.address_at(words + (2 + k_words_of_iterator + 3) * k_word, of);
+    auto first = reader_.address_at(words + (2 + 3) * k_address_bytes, of);
+    auto last = reader_.address_at(words + (2 + k_words_of_iterator + 3) * k_address_bytes, of);
     for (auto* each : {&map, &first, &last}) {
         if (!*each)
             return each->error();
@@ -293,7 +292,7 @@ result<void> reference_walk::own_deque(object_place of) {
     if (*map == 0)
         return {};
     listener_.owned(*map);
-    for (std::uint64_t at = *first; at <= *last; at += k_word) {
+    for (std::uint64_t at = *first; at <= *last; at += k_address_bytes) {
         auto block = reader_.address_at(at, of);
         if (!block)
             return block.error();
@@ -305,21 +304,21 @@ result<void> reference_walk::own_deque(object_place of) {
 }
 
 result<void> reference_walk::own_buckets(object_place of) {
-    const std::uint64_t words = of.at + reader_.row(of.row).numbers[0] - 2 * k_word;
+    const std::uint64_t words = of.at + reader_.row(of.row).numbers[0] - 2 * k_address_bytes;
     auto buckets = reader_.address_at(words, of);
     if (!buckets)
         return buckets.error();
-    auto count = reader_.bytes(words + k_word, k_word);
+    auto count = reader_.bytes(words + k_address_bytes, k_address_bytes);
     if (!count)
         return count.error();
     std::uint64_t left = 0;
     std::memcpy(&left, *count, sizeof left);
-    if (*buckets == 0 || *buckets == words + 6 * k_word) // the single bucket in the object itself
+    if (*buckets == 0 || *buckets == words + 6 * k_address_bytes) // the single bucket in the object itself
         return {};
     listener_.owned(*buckets);
-    if (left > k_size_max / k_word || !reader_.heap().contains(*buckets, left * k_word))
+    if (left > k_size_max / k_address_bytes || !reader_.heap().contains(*buckets, left * k_address_bytes))
         return reader_.damaged(of, "whose buckets do not lie in the heap");
-    for (std::uint64_t at = *buckets; left != 0; --left, at += k_word)
+    for (std::uint64_t at = *buckets; left != 0; --left, at += k_address_bytes)
         listener_.link(at);
     return {};
 }

@@ -23,6 +23,8 @@
 
 namespace remanence::inspect {
 
+inline constexpr std::uint64_t k_address_bytes = 8;
+
 /// What a walk tells. All places are heap offsets.
 class reference_listener {
 public:
