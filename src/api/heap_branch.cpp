@@ -28,21 +28,12 @@ result<made_copy> copy(os::file_system& files, const shown_commit& show, const s
     std::unique_ptr<store::copy_in_progress> copy;
     made_copy made;
     auto way = show([&](inspect::inspection& now) -> result<void> {
-        if (!copy) {
-            auto mode = now.store().file().permissions();
-            if (!mode)
-                return mode.error();
-            auto begun = store::copy_in_progress::begin(files, to, *mode);
-            if (!begun)
-                return begun.error();
-            copy = std::move(*begun);
-        }
         made.abi = now.store().abi();
         auto recorded = now.store().history();
         if (!recorded)
             return recorded.error();
         made.has_history = recorded->has_value();
-        return copy->update(now.store(), {});
+        return store::update_copy(copy, now.store(), files, to);
     });
     if (!way)
         return way.error();

@@ -2,10 +2,10 @@
 // do not call them do not link that code.
 
 #include "api/heap_impl.hpp"
+#include "api/heap_reading.hpp"
 #include "api/leak_sums.hpp"
 #include "api/raise.hpp"
 #include "inspect/unreached_blocks.hpp"
-#include "types/root_directory.hpp"
 
 #include <vector>
 
@@ -13,25 +13,9 @@ namespace remanence {
 
 namespace {
 
-inspect::heap_to_read view_of(types::memory_bytes& bytes, detail::heap_impl& impl) {
-    txn::heap_memory& memory = impl.memory();
-    return {bytes,
-            memory.path(),
-            reinterpret_cast<std::uintptr_t>(memory.base()),
-            memory.accessible_bytes(),
-            impl.engine().version(),
-            &memory.header()};
-}
-
 std::vector<heap_range> find_unreached(detail::heap_impl& impl) {
-    txn::heap_memory& memory = impl.memory();
-    auto blocks = memory.with_allocator([&](const alloc::block_allocator& from) {
-        std::vector<heap_range> all;
-        from.for_each_block([&](alloc::block each) { all.push_back({memory.offset_of(each.start), each.bytes}); });
-        return all;
-    });
-    types::memory_bytes bytes(memory);
-    auto left = inspect::unreached_blocks(view_of(bytes, impl), std::move(blocks));
+    types::memory_bytes bytes(impl.memory());
+    auto left = inspect::unreached_blocks(detail::to_read(bytes, impl.memory()), detail::blocks_of(impl.memory()));
     if (!left)
         detail::raise(left.why());
     return std::move(*left);
@@ -56,7 +40,7 @@ leak_report report_of(const std::vector<heap_range>& left, detail::heap_impl& im
 
 void refuse_hidden_references(detail::heap_impl& impl) {
     types::memory_bytes bytes(impl.memory());
-    const auto found = inspect::what_hides_references(view_of(bytes, impl));
+    const auto found = inspect::what_hides_references(detail::to_read(bytes, impl.memory()));
     if (!found)
         detail::raise(found.why());
     if (*found)

@@ -6,6 +6,7 @@
 #include "api/relocation_part.hpp"
 
 #include "api/heap_origin.hpp"
+#include "api/heap_reading.hpp"
 #include "api/raise.hpp"
 #include "api/whole_heap.hpp"
 #include "base/units.hpp"
@@ -13,7 +14,6 @@
 #include "inspect/pointer_places.hpp"
 #include "os/cancellation.hpp"
 #include "store/heap_copy.hpp"
-#include "types/root_directory.hpp"
 
 #include <remanence/relocate.hpp>
 
@@ -33,19 +33,13 @@ using progress_listener = std::function<void(const progress&)>;
 
 enum class rule { exact, guess };
 
-/// Finds the pointers of an open heap that is not mapped at `base`, where they lead.
-result<inspect::pointer_places> find_pointers(txn::engine& engine, std::uint64_t base, rule how) {
-    txn::heap_memory& memory = engine.memory();
-    auto blocks = memory.with_allocator([&](const alloc::block_allocator& from) {
-        std::vector<heap_range> all;
-        from.for_each_block([&](alloc::block each) { all.push_back({memory.offset_of(each.start), each.bytes}); });
-        return all;
-    });
-    types::memory_bytes bytes(memory);
-    const inspect::heap_to_read view{bytes,           memory.path(), base, memory.accessible_bytes(), engine.version(),
-                                     &memory.header()};
-    return how == rule::exact ? inspect::pointers_of(view, std::move(blocks))
-                              : inspect::words_like_pointers(view, blocks);
+/// Finds the pointers of an open heap that is not mapped where they lead.
+result<inspect::pointer_places> find_pointers(txn::engine& engine, rule how) {
+    types::memory_bytes bytes(engine.memory());
+    inspect::heap_to_read view = to_read(bytes, engine.memory());
+    view.base = engine.recorded_base();
+    return how == rule::exact ? inspect::pointers_of(view, blocks_of(engine.memory()))
+                              : inspect::words_like_pointers(view, blocks_of(engine.memory()));
 }
 
 std::uint64_t address_of(const txn::engine& engine) { return reinterpret_cast<std::uintptr_t>(engine.memory().base()); }
@@ -60,19 +54,9 @@ std::function<void(std::uint64_t)> told_to(const progress_listener& on_progress,
 
 result<void> copy(os::file_system& files, const std::string& from, const std::string& to) {
     std::unique_ptr<store::copy_in_progress> copy;
-    auto heap =
-        inspect::with_last_commit(files, from, k_copy_attempts, {}, [&](inspect::inspection& now) -> result<void> {
-            if (!copy) {
-                auto mode = now.store().file().permissions();
-                if (!mode)
-                    return mode.error();
-                auto begun = store::copy_in_progress::begin(files, to, *mode);
-                if (!begun)
-                    return begun.error();
-                copy = std::move(*begun);
-            }
-            return copy->update(now.store(), {});
-        });
+    auto heap = inspect::with_last_commit(files, from, k_copy_attempts, {}, [&](inspect::inspection& now) {
+        return store::update_copy(copy, now.store(), files, to);
+    });
     if (!heap)
         return heap.error();
     if (!(*heap)->problems().empty())
@@ -141,7 +125,7 @@ result<moved> move_file(os::file_system& files, const std::string& path, txn::en
                            "first (rem history --end), or open the heap where its addresses are free.",
                     path);
     const std::uint64_t old_base = heap.recorded_base();
-    auto pointers = find_pointers(heap, old_base, rule::exact);
+    auto pointers = find_pointers(heap, rule::exact);
     if (!pointers)
         return pointers.error();
     moved done{0, pointers->count()};
@@ -170,7 +154,7 @@ result<void> move_memory(const opened_how& how, txn::engine& heap, rule what_cou
             "a reader of a shared heap cannot follow it at other addresses. Copy the heap and open the copy, or "
             "move it (rem relocate) when it is closed everywhere.");
     const std::uint64_t base = heap.recorded_base();
-    auto pointers = find_pointers(heap, base, what_counts);
+    auto pointers = find_pointers(heap, what_counts);
     if (!pointers)
         return pointers.error();
     const auto told = told_to(how.on_progress, heap.memory().accessible_bytes());

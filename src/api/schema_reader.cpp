@@ -2,10 +2,9 @@
 // src/inspect visits the objects by their roots' schemas.
 #include "types/schema_reader.hpp"
 
+#include "api/heap_reading.hpp"
 #include "inspect/described_words.hpp"
-#include "inspect/heap_schema.hpp"
 #include "inspect/object_parts.hpp"
-#include "types/root_directory.hpp"
 
 #include <span>
 #include <string>
@@ -14,14 +13,9 @@
 
 namespace remanence::types {
 
-static inspect::heap_to_read to_read(txn::heap_memory& memory, memory_bytes& bytes) {
-    return {bytes, memory.path(),   reinterpret_cast<std::uintptr_t>(memory.base()), memory.accessible_bytes(),
-            0,     &memory.header()};
-}
-
 static names_by_place names_of_parts(txn::heap_memory& memory, const std::set<std::uint64_t>& places) {
     memory_bytes bytes(memory);
-    const inspect::heap_to_read heap = to_read(memory, bytes);
+    const inspect::heap_to_read heap = detail::to_read(bytes, memory);
     auto found = inspect::names_of_places(heap, places);
     if (!found)
         return {}; // the message is complete without the names
@@ -31,7 +25,7 @@ static names_by_place names_of_parts(txn::heap_memory& memory, const std::set<st
 
 static std::vector<bool> hold_no_pointer(txn::heap_memory& memory, std::span<const word_in_block> words) {
     memory_bytes bytes(memory);
-    return inspect::hold_no_pointer(to_read(memory, bytes), words);
+    return inspect::hold_no_pointer(detail::to_read(bytes, memory), words);
 }
 
 constinit const schema_reader k_schema_reader{names_of_parts, hold_no_pointer};

@@ -247,6 +247,20 @@ result<void> copy_in_progress::finish(existing there) {
     return files_.sync_directory("store: sync directory of copy", path_);
 }
 
+result<void> update_copy(std::unique_ptr<copy_in_progress>& copy, heap_file& heap, os::file_system& files,
+                         const std::string& path) {
+    if (!copy) {
+        auto mode = heap.file().permissions();
+        if (!mode)
+            return mode.error();
+        auto begun = copy_in_progress::begin(files, path, *mode);
+        if (!begun)
+            return begun.error();
+        copy = std::move(*begun);
+    }
+    return copy->update(heap, {});
+}
+
 result<void> copy_to_new(heap_file& heap, os::file_system& files, const std::string& path,
                          const copy_progress& progress) {
     auto mode = heap.file().permissions();

@@ -76,6 +76,10 @@ private:
     file_copy content_;
 };
 
+/// Begins `copy`, for the name `path` and with the permissions of the heap, unless it is begun; then updates it.
+result<void> update_copy(std::unique_ptr<copy_in_progress>& copy, heap_file& heap, os::file_system& files,
+                         const std::string& path);
+
 /// Makes a whole copy. A failure leaves no file behind, with two exceptions: if the last sync fails, the copy may
 /// remain; if the new file cannot be locked, it remains empty.
 result<void> copy_to_new(heap_file& heap, os::file_system& files, const std::string& path,
