@@ -3,7 +3,8 @@
 #include "base/units.hpp"
 #include "inspect/lone_objects.hpp"
 #include "inspect/object_reader.hpp"
-#include "inspect/reference_walk.hpp"
+#include "inspect/seen_targets.hpp"
+#include "inspect/sorted_blocks.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -11,7 +12,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_set>
 #include <utility>
 
 namespace remanence::inspect {
@@ -64,45 +64,61 @@ bool is_used_address(const heap_to_read& heap, const sorted_blocks& blocks, std:
            (value % GiB == 0 || blocks.index_of(value - heap.base) != sorted_blocks::k_none);
 }
 
+/// An object that a root leads to, for messages.
+struct object_of_root {
+    const root_with_schema* root;
+    std::uint32_t row;
+
+    [[nodiscard]] std::string text() const {
+        return "the root \"" + root->name + "\" leads to a block with a " + root->schema->name_of(row);
+    }
+};
+
 /// Bytes in which no address may lie that is not known as a pointer (MP3).
 struct doubtful {
     heap_range bytes;
-    std::string where; // for the message
+    object_of_root object;
 };
 
 /// The target of a pointer, which may be a part of an object that was found otherwise (MP2).
 struct part_of_object {
     std::uint64_t at;
-    std::string type;  // name of what the pointer leads to; empty once it is known to be there
-    std::string where; // for the message
+    std::string type; // name of what the pointer leads to; empty once it is known to be there
+    object_of_root object;
 };
 
 /// What all roots of a heap share.
 struct findings {
+    findings(const heap_to_read& in, std::vector<heap_range> all)
+        : heap(in), blocks(std::move(all)), seen(blocks), places(in.end), is_doubtful(blocks.size()) {}
+
     const heap_to_read& heap;
-    sorted_blocks blocks;
+    const sorted_blocks blocks;
+    seen_targets seen;
     pointer_places places;
     std::vector<doubtful> doubts;
     std::vector<bool> is_doubtful; // for each block
     std::vector<part_of_object> parts;
 
-    void doubt(std::size_t block, const std::string& where) {
+    void doubt(std::size_t block, object_of_root object) {
         if (is_doubtful[block])
             return;
         is_doubtful[block] = true;
-        doubts.push_back({blocks[block], where});
+        doubts.push_back({blocks[block], object});
     }
 };
 
 class root_pointers final : reference_listener {
 public:
-    root_pointers(findings& all, const root_with_schema& root)
+    /// `root` must outlive this object. `first_type`: the number of its first type in findings::seen.
+    root_pointers(findings& all, const root_with_schema& root, std::uint32_t first_type)
         : all_(all),
-          name_(root.name),
-          schema_(root.schema),
-          root_{schema_->root, root.object},
-          reader_(all.heap.bytes, all.heap.path, all.heap.base, all.heap.end, *schema_),
-          walk_(reader_, *this) {}
+          of_(root),
+          schema_(*root.schema),
+          root_{schema_.root, root.object},
+          reader_(all.heap.bytes, all.heap.path, all.heap.base, all.heap.end, schema_),
+          walk_(reader_, *this),
+          first_type_(first_type) {}
 
     /// Finds the pointers in all objects that the root owns or leads to.
     result<void> run() {
@@ -133,24 +149,34 @@ public:
 
 private:
     result<void> refuse_addresses_as_keys() {
-        for (std::uint32_t i = 0; i != schema_->rows.size(); ++i) {
-            const type_row& row = schema_->rows[i];
+        for (std::uint32_t i = 0; i != schema_.rows.size(); ++i) {
+            const type_row& row = schema_.rows[i];
             const bool hashes = row.shape == shape_kind::hash_chain || row.shape == shape_kind::hash_table;
             if (hashes && holds_pointer(row.parts[0].type))
-                return refused("may lead to a " + schema_->name_of(i) +
+                return refused("may lead to a " + schema_.name_of(i) +
                                ", whose elements lie where the addresses in their keys put them");
         }
         return {};
     }
-    [[nodiscard]] bool holds_pointer(std::uint32_t index) const { // NOLINT(misc-no-recursion): not by value
-        if (form_of(schema_->rows[index]) == form::pointer)
-            return true;
-        const auto parts = parts_of(schema_->rows[index]);
-        // NOLINTNEXTLINE(misc-no-recursion)
-        return std::any_of(parts.begin(), parts.end(), [&](const row_part& each) { return holds_pointer(each.row); });
+    /// True if objects of a row, or what they own, may hold a pointer.
+    [[nodiscard]] bool holds_pointer(std::uint32_t index) const {
+        std::vector<bool> is_listed(schema_.rows.size());
+        std::vector<std::uint32_t> left{index};
+        while (!left.empty()) {
+            const std::uint32_t next = left.back();
+            left.pop_back();
+            if (is_listed[next])
+                continue;
+            is_listed[next] = true;
+            if (form_of(schema_.rows[next]) == form::pointer)
+                return true;
+            for (const row_part& each : parts_of(schema_.rows[next]))
+                left.push_back(each.row);
+        }
+        return false;
     }
     [[nodiscard]] unexpected refused(const std::string& why) const {
-        return fail(errc::not_supported, "the root \"" + name_ + "\" " + why, all_.heap.path);
+        return fail(errc::not_supported, "the root \"" + of_.name + "\" " + why, all_.heap.path);
     }
 
     result<void> visit(object_place object) {
@@ -170,7 +196,7 @@ private:
             return visit_others(object, bytes, index);
         visited_.push_back(object);
         REM_TRY(walk_.own(object));
-        const std::uint64_t rest = object.at + end_of_members(*schema_, object.row);
+        const std::uint64_t rest = object.at + end_of_members(schema_, object.row);
         if (*is_alone)
             return opaque({rest, block.end() - rest}, object.row);
         doubt(object);
@@ -181,7 +207,7 @@ private:
         const heap_range& block = all_.blocks[index];
         const bool is_array = object.at == block.offset && 2 * bytes <= block.bytes && owns_nothing(object.row);
         if (!is_array) {
-            all_.parts.push_back({object.at, schema_->name_of(object.row), where(object.row)});
+            all_.parts.push_back({object.at, schema_.name_of(object.row), {&of_, object.row}});
             return {};
         }
         // What lies behind the last element, or is another type, must not look like an address.
@@ -192,19 +218,16 @@ private:
     }
     /// True if objects of a row have no memory besides their own.
     [[nodiscard]] bool owns_nothing(std::uint32_t index) const { // NOLINT(misc-no-recursion): not by value
-        const form what = form_of(schema_->rows[index]);
+        const form what = form_of(schema_.rows[index]);
         if (what == form::pointer || what == form::number)
             return true;
         if (what != form::members && what != form::array && what != form::same && !is_held(what))
             return false;
-        const auto parts = parts_of(schema_->rows[index]);
+        const auto parts = parts_of(schema_.rows[index]);
         // NOLINTNEXTLINE(misc-no-recursion)
         return std::all_of(parts.begin(), parts.end(), [&](const row_part& each) { return owns_nothing(each.row); });
     }
-    void doubt(object_place object) { all_.doubt(all_.blocks.index_of(object.at), where(object.row)); }
-    [[nodiscard]] std::string where(std::uint32_t row) const {
-        return "the root \"" + name_ + "\" leads to a block with a " + schema_->name_of(row);
-    }
+    void doubt(object_place object) { all_.doubt(all_.blocks.index_of(object.at), {&of_, object.row}); }
 
     /// Adds the place if the word there is an address in the heap, which it then returns as an offset.
     std::optional<std::uint64_t> add(std::uint64_t at) {
@@ -225,7 +248,7 @@ private:
         if (!to)
             return;
         const std::uint32_t row = reader_.row(pointer.row).parts.front().type;
-        if (seen_.insert({row, *to}))
+        if (all_.seen.insert(*to, first_type_ + row))
             targets_.push_back({row, *to});
     }
     void link(std::uint64_t at) override {
@@ -239,25 +262,25 @@ private:
         auto each = std::lower_bound(all_.parts.begin(), all_.parts.end(), first.at,
                                      [](const part_of_object& one, std::uint64_t at) { return one.at < at; });
         for (; each != all_.parts.end() && (each->at - first.at) / bytes < count; ++each) {
-            if (has_part_at(*schema_, first.row, (each->at - first.at) % bytes, each->type))
+            if (has_part_at(schema_, first.row, (each->at - first.at) % bytes, each->type))
                 each->type.clear();
         }
     }
     result<void> opaque(heap_range bytes, std::uint32_t row) override {
         if (!is_finding_parts_ && bytes.bytes >= k_address_bytes)
-            all_.doubts.push_back({bytes, where(row)});
+            all_.doubts.push_back({bytes, {&of_, row}});
         return {};
     }
 
     findings& all_;
-    const std::string& name_;
-    std::shared_ptr<const types::type_description> schema_;
+    const root_with_schema& of_;
+    const types::type_description& schema_;
     const object_place root_;
     object_reader reader_;
     reference_walk walk_;
     std::vector<object_place> targets_; // of pointers, still to be visited
     std::vector<object_place> visited_; // whole objects
-    seen_targets seen_;
+    const std::uint32_t first_type_;
     bool is_finding_parts_ = false;
 };
 
@@ -273,7 +296,7 @@ result<void> refuse_doubts(const findings& all) {
             const std::uint64_t at = each.bytes.offset + i;
             if (is_used_address(heap, all.blocks, value) && !all.places.contains(at))
                 return fail(errc::not_supported,
-                            each.where + "; at heap offset " + std::to_string(at) +
+                            each.object.text() + "; at heap offset " + std::to_string(at) +
                                 " it holds what may be a pointer, but nothing says so",
                             heap.path);
         }
@@ -284,13 +307,13 @@ result<void> refuse_doubts(const findings& all) {
 } // namespace
 
 result<pointer_places> pointers_of(const heap_to_read& heap, std::vector<heap_range> blocks) {
-    findings all{heap, sorted_blocks(std::move(blocks)), pointer_places(heap.end), {}, {}, {}};
+    findings all(heap, std::move(blocks));
     if (heap.header == nullptr)
         return std::move(all.places);
-    all.is_doubtful.resize(all.blocks.size());
     auto roots = roots_with_schema(heap);
     if (!roots)
         return roots.error();
+    std::uint32_t types = 0;
     std::vector<std::unique_ptr<root_pointers>> walks;
     for (const root_with_schema& root : *roots) {
         if (root.position_independent)
@@ -299,7 +322,8 @@ result<pointer_places> pointers_of(const heap_to_read& heap, std::vector<heap_ra
             return fail(errc::not_supported,
                         "the root \"" + root.name + "\" is a " + root.type + ", whose members are not known",
                         heap.path);
-        walks.push_back(std::make_unique<root_pointers>(all, root));
+        walks.push_back(std::make_unique<root_pointers>(all, root, types));
+        types += static_cast<std::uint32_t>(root.schema->rows.size());
         REM_TRY(walks.back()->run());
     }
     std::sort(all.parts.begin(), all.parts.end(),
@@ -308,7 +332,7 @@ result<pointer_places> pointers_of(const heap_to_read& heap, std::vector<heap_ra
         REM_TRY((*each)->find_parts());
     for (const part_of_object& each : all.parts) {
         if (!each.type.empty())
-            all.doubt(all.blocks.index_of(each.at), each.where);
+            all.doubt(all.blocks.index_of(each.at), each.object);
     }
     REM_TRY(refuse_doubts(all));
     return std::move(all.places);

@@ -4,6 +4,8 @@
 #include "inspect/shape_walk.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 #include <optional>
 
 namespace remanence::inspect {
@@ -16,9 +18,8 @@ using types::type_row;
 
 namespace {
 
-constexpr std::uint64_t k_words_of_iterator =
-    4; // of a deque: the element, its block's begin and end, the block's place
-constexpr unsigned k_links_max = 4;
+// Of an iterator of a deque: the element, its block's begin and end, the block's place.
+constexpr std::uint64_t k_words_of_iterator = 4;
 
 /// Offsets from `first` of the words with addresses, and how many words there are.
 struct own_words {
@@ -45,26 +46,25 @@ std::optional<own_words> words_of(const type_row& row) {
         return own_words{n[0], 1, 0b1};
     case shape_kind::tree: // colour, root, leftmost, rightmost, how many
         return own_words{n[0], 5, 0b1110};
-    case shape_kind::
-        hash_chain: // buckets, how many, first link, how many elements, load factor, limit, a single bucket
+    case shape_kind::hash_chain: // buckets, how many, first link, how many elements, load factor, limit, single bucket
         return own_words{n[0] - 2 * k_address_bytes, 7, 0b1000101};
     default:
         return {};
     }
 }
 
-/// Returns the words in front of an element in its node.
-own_words words_of_node(const type_row& row) {
+/// Returns which of the words in front of an element in its node are addresses, as own_words::links.
+std::uint32_t links_of_node(const type_row& row) {
     switch (row.shape) {
     case shape_kind::ring:
-        return {0, 2, 0b11};
+        return 0b11;
     case shape_kind::chain:
     case shape_kind::hash_chain:
-        return {0, 1, 0b1};
+        return 0b1;
     case shape_kind::tree: // colour, parent, left, right
-        return {0, 4, 0b1110};
+        return 0b1110;
     default:
-        return {};
+        return 0;
     }
 }
 
@@ -86,8 +86,6 @@ bool may_have_state(const object_reader& reader, const type_row& row) {
     }
     return false;
 }
-
-bool has_no_elements_of_its_own(const type_row& row) { return row.shape == shape_kind::packed_text; }
 
 } // namespace
 
@@ -209,7 +207,8 @@ result<void> reference_walk::look_into(object_place container) {
     REM_TRY(own_memory(container));
     if (row.shape == shape_kind::bits)
         return {};
-    if (reader_.has_run(container.row)) {
+    const bool is_run = reader_.has_run(container.row);
+    if (is_run) {
         auto elements = reader_.run_of(container);
         if (!elements)
             return elements.error();
@@ -218,34 +217,35 @@ result<void> reference_walk::look_into(object_place container) {
             return {};
     }
     return reader_.for_each_element(container, [&](const element_place& each) -> result<bool> {
-        const bool is_alone = !reader_.has_run(container.row);
-        const std::uint64_t begin = each.has_key ? each.key.at : each.value.at;
-        if (is_alone) {
-            listener_.owned(begin); // its node
-            tell_links_of_node(container, begin);
-            listener_.objects(each.value, 1);
-        }
+        if (!is_run)
+            tell_node(container, each);
         REM_TRY(look(each.value));
-        if (each.has_key) {
-            listener_.objects(each.key, 1);
+        if (each.has_key)
             REM_TRY(look(each.key));
-        }
         return true;
     });
 }
 
-void reference_walk::tell_links_of_node(object_place container, std::uint64_t element) {
+void reference_walk::tell_node(object_place container, const element_place& element) {
     const type_row& row = reader_.row(container.row);
-    const own_words words = words_of_node(row);
-    for (unsigned i = 0; i != k_links_max; ++i) {
-        if ((words.links >> i & 1U) != 0)
-            listener_.link(element - row.numbers[1] + i * k_address_bytes);
-    }
+    const std::uint64_t begin = element.has_key ? element.key.at : element.value.at;
+    listener_.owned(begin);
+    listener_.objects(element.value, 1);
+    if (element.has_key)
+        listener_.objects(element.key, 1);
+    if (const std::uint32_t links = links_of_node(row); links != 0)
+        tell_links(links, begin - row.numbers[1]);
+}
+
+/// Bit i of `links`: the word i from `begin` on is an address.
+void reference_walk::tell_links(std::uint32_t links, std::uint64_t begin) {
+    for (; links != 0; links &= links - 1)
+        listener_.link(begin + static_cast<std::uint64_t>(std::countr_zero(links)) * k_address_bytes);
 }
 
 result<void> reference_walk::own_memory(object_place of) {
     const type_row& row = reader_.row(of.row);
-    if (has_no_elements_of_its_own(row))
+    if (row.shape == shape_kind::packed_text) // its characters are those of the packed map
         return {};
     if (is_foreign(row))
         return listener_.opaque({of.at, reader_.size_of(of.row)}, of.row);
@@ -253,10 +253,7 @@ result<void> reference_walk::own_memory(object_place of) {
     if (words) {
         if (begins_with_address(reader_, row, *words))
             listener_.link(of.at);
-        for (unsigned i = 0; i != words->words; ++i) {
-            if ((words->links >> i & 1U) != 0)
-                listener_.link(of.at + words->first + i * k_address_bytes);
-        }
+        tell_links(words->links, of.at + words->first);
     }
     if (may_have_state(reader_, row)) {
         // Containers that store distances keep their function objects behind their own words.

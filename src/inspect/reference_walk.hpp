@@ -9,16 +9,10 @@
 
 #include "base/range.hpp"
 #include "base/result.hpp"
-#include "inspect/heap_schema.hpp"
 #include "inspect/object_reader.hpp"
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <string>
-#include <unordered_set>
-#include <utility>
 #include <vector>
 
 namespace remanence::inspect {
@@ -79,46 +73,13 @@ private:
     result<void> own_memory(object_place of);
     result<void> own_deque(object_place of);
     result<void> own_buckets(object_place of);
-    void tell_links_of_node(object_place container, std::uint64_t element);
+    void tell_node(object_place container, const element_place& element);
+    void tell_links(std::uint32_t links, std::uint64_t begin);
 
     object_reader& reader_;
     reference_listener& listener_;
     referring_rows refer_;
     std::vector<object_place> containers_; // whose elements are still to be visited
-};
-
-/// The targets of pointers that were met: places and rows.
-class seen_targets {
-public:
-    /// Returns false if the target was met before.
-    bool insert(object_place target) { return seen_.insert({target.at, target.row}).second; }
-
-private:
-    using key = std::pair<std::uint64_t, std::uint32_t>;
-    struct hash {
-        std::size_t operator()(const key& of) const { return of.first * 0x9e3779b97f4a7c15U ^ of.second; }
-    };
-    std::unordered_set<key, hash> seen_;
-};
-
-/// All blocks of a heap, sorted.
-class sorted_blocks {
-public:
-    explicit sorted_blocks(std::vector<heap_range> blocks) : blocks_(std::move(blocks)) {}
-    static constexpr std::size_t k_none = ~std::size_t{0};
-    /// Returns the index of the block that contains a heap offset; otherwise k_none. O(log blocks).
-    [[nodiscard]] std::size_t index_of(std::uint64_t offset) const {
-        const auto after = std::upper_bound(blocks_.begin(), blocks_.end(), offset,
-                                            [](std::uint64_t at, const heap_range& each) { return at < each.offset; });
-        if (after == blocks_.begin() || offset >= std::prev(after)->end())
-            return k_none;
-        return static_cast<std::size_t>(after - blocks_.begin()) - 1;
-    }
-    [[nodiscard]] const heap_range& operator[](std::size_t index) const { return blocks_[index]; }
-    [[nodiscard]] std::size_t size() const { return blocks_.size(); }
-
-private:
-    std::vector<heap_range> blocks_;
 };
 
 /// Returns where the members of a class end: a class that is derived from it may use the bytes behind. For other

@@ -4,6 +4,8 @@
 #include "inspect/lone_objects.hpp"
 #include "inspect/object_reader.hpp"
 #include "inspect/reference_walk.hpp"
+#include "inspect/seen_targets.hpp"
+#include "inspect/sorted_blocks.hpp"
 #include "types/root_reader.hpp"
 
 #include <algorithm>
@@ -111,14 +113,17 @@ struct owned_target {
 /// Visits the objects that one root leads to.
 class root_reach final : reference_listener {
 public:
-    /// `opaque`: by_addresses or by_all_links.
-    root_reach(const heap_to_read& heap, const root_with_schema& root, marked_blocks& blocks, reached opaque)
+    /// `opaque`: by_addresses or by_all_links. `first_type`: the number of the first type of the root in `seen`.
+    root_reach(const heap_to_read& heap, const root_with_schema& root, marked_blocks& blocks, seen_targets& seen,
+               std::uint32_t first_type, reached opaque)
         : opaque_(opaque),
           schema_(root.schema),
           root_{schema_->root, root.object},
           reader_(heap.bytes, heap.path, heap.base, heap.end, *schema_),
           walk_(reader_, *this),
-          blocks_(blocks) {}
+          blocks_(blocks),
+          seen_(seen),
+          first_type_(first_type) {}
 
     /// Visits the root's object, and all that it owns.
     result<void> own_root() {
@@ -184,7 +189,7 @@ private:
         if (!to || *to == 0) // a pointer to elsewhere is none of this heap's
             return;
         const std::uint32_t row = reader_.row(pointer.row).parts.front().type;
-        if (seen_.insert({row, *to}))
+        if (seen_.insert(*to, first_type_ + row))
             targets_.push_back({row, *to});
     }
     void owned(std::uint64_t at) override { blocks_.mark(at, owned_); }
@@ -213,7 +218,8 @@ private:
     reference_walk walk_;
     marked_blocks& blocks_;
     std::vector<object_place> targets_; // of pointers, still to be visited
-    seen_targets seen_;
+    seen_targets& seen_;
+    const std::uint32_t first_type_;
     std::vector<owned_target>* unknown_ = nullptr; // set while known parts are removed from them
 };
 
@@ -287,10 +293,13 @@ result<std::vector<heap_range>> unreached_blocks(const heap_to_read& heap, std::
     auto roots = roots_with_schema(heap);
     if (!roots)
         return roots.error();
+    seen_targets seen(marked.blocks());
+    std::uint32_t types = 0;
     std::vector<std::unique_ptr<root_reach>> walks;
     for (const root_with_schema& root : *roots) {
         if (root.schema) {
-            walks.push_back(std::make_unique<root_reach>(heap, root, marked, links_of(root)));
+            walks.push_back(std::make_unique<root_reach>(heap, root, marked, seen, types, links_of(root)));
+            types += static_cast<std::uint32_t>(root.schema->rows.size());
             REM_TRY(walks.back()->own_root());
         } else {
             marked.mark(root.object, links_of(root));

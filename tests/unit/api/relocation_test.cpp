@@ -62,6 +62,17 @@ struct book_of_anything {
 struct book_by_address {
     rem::unordered_map<book_knot*, int> of;
 };
+struct nested_key {
+    int value = 0;
+    rem::vector<nested_key> more;
+    friend bool operator==(const nested_key&, const nested_key&) = default;
+};
+struct hash_of_nested_key {
+    std::size_t operator()(const nested_key& of) const { return static_cast<std::size_t>(of.value); }
+};
+struct book_of_nested_keys {
+    rem::unordered_map<nested_key, book_knot*, hash_of_nested_key> of;
+};
 class quiet_book {
 public:
     quiet_book() = default;
@@ -383,6 +394,36 @@ TEST_F(relocating, what_is_not_certain_is_refused_by_name) {
     fs::remove(path_);
     make_with([](heap& h) { h.root<book_by_address>("keys").of[h.make<book_knot>()] = 1; });
     EXPECT_NE(why_refused().value_or("").find("the addresses in their keys"), std::string::npos) << *why_refused();
+}
+
+TEST_F(relocating, keys_that_contain_keys_move) {
+    make_with([](heap& h) {
+        auto& root = h.root<book_of_nested_keys>("keys");
+        nested_key key{.value = 1, .more = rem::vector<nested_key>(h.get_allocator<nested_key>())};
+        key.more.push_back({2, rem::vector<nested_key>(h.get_allocator<nested_key>())});
+        root.of[key] = h.make<book_knot>(7U);
+    });
+    const taken_addresses there(base_);
+    heap h = heap::open_existing(path_, movable());
+    const auto& found = *h.find_root<book_of_nested_keys>("keys")->of.begin();
+    EXPECT_EQ(found.first.more.at(0).value, 2);
+    EXPECT_EQ(found.second->value, 7U);
+}
+
+TEST_F(relocating, a_heap_that_processes_share_is_refused) {
+    const told_content before = make();
+    heap_options options = movable();
+    options.access = sharing::processes;
+    {
+        const taken_addresses there(base_);
+        const auto why = error_of([&] { heap::open_existing(path_, options); });
+        ASSERT_TRUE(why);
+        EXPECT_EQ(why->code, errc::base_taken);
+        EXPECT_NE(why->what.find("processes that share a heap"), std::string::npos) << why->what;
+    }
+    heap h = heap::open_existing(path_, options);
+    EXPECT_EQ(h.base(), base_);
+    EXPECT_TRUE(told_content(*h.find_root<whole_book>("everything")) == before);
 }
 
 TEST_F(relocating, what_is_not_certain_but_holds_no_address_moves) {
