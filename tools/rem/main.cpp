@@ -38,9 +38,9 @@ std::string real_path(const std::string& path) {
     return unknown ? path : place.string();
 }
 
-constexpr const char* k_about = "Looks at Remanence heaps, checks and copies them; load, gc, shrink, relocate, "
-                                "upgrade, undo, restore, keep, drop and\n"
-                                "history change them.";
+constexpr const char* k_about =
+    "Looks at Remanence heaps, checks and copies them; load, gc, shrink, relocate, upgrade, undo, restore, keep, drop\n"
+    "and history change them.";
 
 constexpr const char* k_exit_codes =
     "Exit codes: 0 all is well, 1 error, 2 wrong usage, 3 whole, but pointers seem to leave the heap\n"
