@@ -243,6 +243,8 @@ void note_type(const void* object, const std::type_info& type) noexcept;
 template <class T, class... Args>
 T* make_by(allocator<T> where, Args&&... args) {
     const default_heap_scope parts_belong_here(where.heap());
+    if constexpr (std::is_polymorphic_v<T>)
+        note_objects_of<T>(where.heap());
     T* object = where.allocate(1);
     if (notes_types.load(std::memory_order_relaxed)) [[unlikely]]
         note_type(object, typeid(T));

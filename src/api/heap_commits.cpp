@@ -50,7 +50,9 @@ heap_commits::in_flight heap_commits::make(txn::commit_scope scope, durability h
     const auto started = std::chrono::steady_clock::now();
     const std::uint64_t before = of_.engine.version();
     of_.outdated.renew(of_.engine.memory());
-    auto version = of_.engine.make_commit({.scope = scope, .fresh = fresh, .awaited = awaited});
+    const txn::commit_order order{.scope = scope, .fresh = fresh, .awaited = awaited};
+    virtual_classes* const virtuals = of_.virtuals;
+    auto version = virtuals == nullptr ? of_.engine.make_commit(order) : virtuals->make_commit(order);
     if (!version)
         raise(version.why());
     if (of_.engine.is_shared()) // before another process can get the writer lock, the commit must be in the file

@@ -7,6 +7,7 @@
 #include "api/heap_sections.hpp"
 #include "api/heap_threads.hpp"
 #include "api/outdated_roots.hpp"
+#include "api/virtual_part.hpp"
 #include "api/whole_call.hpp"
 #include "txn/engine.hpp"
 
@@ -35,6 +36,7 @@ public:
         whole_calls& calls;
         outdated_roots& outdated;
         foreign_allocators& foreign;
+        const std::atomic<virtual_classes*>& virtuals;
     };
     /// All arguments must outlive this object; the engine only until settle().
     heap_commits(const heap_origin& origin, const context& of)

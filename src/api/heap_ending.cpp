@@ -20,6 +20,7 @@ heap_impl::~heap_impl() {
         end_engine();
     else
         threads.abandon();
+    delete virtuals.load();
 }
 
 void heap_impl::end_engine() noexcept {

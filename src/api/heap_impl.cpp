@@ -20,7 +20,7 @@ heap_impl::heap_impl(heap* of, heap_origin where, const heap_options& how, std::
       engine_(std::move(opened)),
       threads(*engine_, options.log.lazy_interval),
       sections(this, origin, *engine_),
-      commits(origin, {*engine_, sections, threads, calls, outdated, foreign}),
+      commits(origin, {*engine_, sections, threads, calls, outdated, foreign, virtuals}),
       losses(origin, options, *engine_) {
     file_name = origin.path.c_str();
     first_byte = engine_->memory().base();

@@ -22,6 +22,7 @@
 #include "api/outside_allocators.hpp"
 #include "api/procedure_table.hpp"
 #include "api/root_checks.hpp"
+#include "api/virtual_part.hpp"
 #include "api/whole_call.hpp"
 #include "txn/engine.hpp"
 
@@ -66,8 +67,9 @@ public:
     heap_sections sections;
     heap_commits commits;
     loss_teller losses;
-    std::unique_ptr<procedure_service> procedures; // null: the heap was opened without procedures
-    std::unique_ptr<held_roots> held;              // null: the heap has no history
+    std::unique_ptr<procedure_service> procedures;    // null: the heap was opened without procedures
+    std::unique_ptr<held_roots> held;                 // null: the heap has no history
+    std::atomic<virtual_classes*> virtuals = nullptr; // owned; null: no object here has virtual functions, as yet
     std::atomic<std::uint64_t> registered_bytes =
         0; // used by the registry, which has no other place for data about a single heap
 

@@ -96,15 +96,18 @@ bool heap_sections::take_writer_lock(share::deadline until) {
     if (!taken)
         raise(taken.why());
     has_writer_lock_ = *taken;
-    note_growth();
+    note_changes_of_others();
     return has_writer_lock_;
 }
 
-// Another process may have enlarged the reservation, for example for an arena, which begins at a multiple of 1 GiB.
-void heap_sections::note_growth() {
+// Another process may have enlarged the reservation, for example for an arena, which begins at a multiple of 1 GiB. And
+// it may have stored objects of further classes.
+void heap_sections::note_changes_of_others() {
     heap_impl* const of = registry::find(memory_.base());
     if (of != nullptr && of->registered_bytes != memory_.reserved_bytes())
         registry::extend(*of);
+    if (of != nullptr && of->virtuals != nullptr)
+        of->virtuals.load()->renew();
 }
 
 void heap_sections::leave_write() noexcept {
@@ -156,7 +159,7 @@ void heap_sections::catch_up() {
         ~alone() { lock.leave_write(); }
     } meanwhile{lock_};
     check(engine_.shared()->catch_up());
-    note_growth();
+    note_changes_of_others();
 }
 
 bool heap_sections::try_enter_read() {

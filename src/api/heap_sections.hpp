@@ -89,7 +89,7 @@ private:
     bool take_writer_lock(share::deadline until);
     void see_newest();
     void catch_up();
-    void note_growth();
+    void note_changes_of_others();
     [[nodiscard]] bool leaves_last_read() const { return lock_.read_depth() == 1 && lock_.write_depth() == 0; }
     void begin_declared();
 

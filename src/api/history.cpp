@@ -52,6 +52,8 @@ static heap_commits::in_flight commit_there(heap_impl& of, const step& where) {
     }();
     of.forget_outside();
     of.foreign.forget();
+    if (of.virtuals != nullptr)
+        of.virtuals.load()->renew();
     return commit;
 }
 

@@ -118,6 +118,11 @@ private:
     }
 
     result<void> read_roots(inspect::inspection& now, const format::heap_header& header) {
+        if (header.class_table != 0)
+            return fail(errc::not_supported,
+                        "cannot load " + path_ +
+                            " as a volatile heap: it has objects with virtual functions. Open it as a heap.",
+                        path_);
         auto schemas = types::read_schemas(now, path_, header.type_table);
         if (!schemas)
             return schemas.error();

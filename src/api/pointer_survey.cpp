@@ -15,7 +15,10 @@ pointer_report heap::check_pointers() const {
     const detail::read_section section(impl);
     const detail::whole_call reading(impl->calls);
     types::pointer_survey found = impl->memory().with_allocator([&](const alloc::block_allocator& blocks) {
-        return types::survey_pointers(impl->memory(), blocks, detail::registry::path_at, types::k_schema_reader);
+        return types::survey_pointers(impl->memory(), blocks, detail::registry::path_at, types::k_schema_reader,
+                                      [classes = impl->virtuals.load()](std::uint64_t value) {
+                                          return classes != nullptr && classes->is_vtable(value);
+                                      });
     });
     pointer_report report;
     report.blocks_checked = found.blocks;

@@ -7,6 +7,11 @@
 
 namespace remanence::detail {
 
+static void serve_virtual_functions(heap_impl& impl, const type_fingerprint& type) {
+    if (type.virtual_functions != nullptr) [[unlikely]]
+        type.virtual_functions->serve(impl, type.name, type.assumed);
+}
+
 /// Refuses an action in a heap that is mapped elsewhere than at its own address: addresses in the object would be wrong
 /// now, or when the heap is opened next.
 [[noreturn]] static void raise_elsewhere(const heap_impl& impl, const std::string& action, const std::string& type) {
@@ -61,6 +66,7 @@ void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& 
         return nullptr;
     if (!type.position_independent && impl->engine().why_elsewhere())
         raise_elsewhere(*impl, "use the root \"" + std::string(name) + "\"", type.name);
+    serve_virtual_functions(*impl, type);
     know_schema(*impl, name, type);
     impl->checks.know(name, type.hash, functions.check);
     if (impl->held && functions.is_asked_for)
@@ -75,6 +81,7 @@ void* find_root(heap_impl* impl, std::string_view name, const type_fingerprint& 
 
 void add_root(heap_impl* impl, std::string_view name, const type_fingerprint& type, void* object,
               const root_functions& functions, bool is_alone) {
+    serve_virtual_functions(*impl, type);
     detail::check(types::root_directory(impl->memory()).add(name, type, object));
     if (type.structure != nullptr)
         impl->outdated.note_schema(type, &types::store_schemas);

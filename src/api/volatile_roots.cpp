@@ -75,6 +75,11 @@ void set_root(volatile_heap& in, std::string_view name, const type_fingerprint& 
                                                 "\" is to be an object in a block of its volatile heap: allocate it "
                                                 "there.");
     }
+    if (type.virtual_functions != nullptr) {
+        throw error(errc::not_supported, "the root \"" + std::string(name) + "\" cannot be of type " + type.name +
+                                             ": files of volatile heaps cannot have objects with virtual functions. "
+                                             "Use a heap.");
+    }
     if (!type.nameable) {
         throw error(errc::unnameable_type, "the root \"" + std::string(name) + "\" cannot be of type " + type.name +
                                                ": no other program could name it. Declare it in a named namespace.");

@@ -2,6 +2,7 @@
 
 #include "base/range.hpp"
 #include "base/units.hpp"
+#include "format/class_table.hpp"
 #include "inspect/described_words.hpp"
 #include "inspect/object_parts.hpp"
 #include "inspect/root_walk.hpp"
@@ -37,6 +38,8 @@ constexpr std::array<address_range, 3> k_elsewhere = {{
 /// Returns what lies where the address points; null if it points into this heap or to no known range.
 const char* elsewhere(std::uint64_t value, std::uint64_t base, std::uint64_t heap_bytes) {
     if (value - base <= heap_bytes) // one past the heap's end counts as inside
+        return nullptr;
+    if (value - format::stalls_of(base) < format::k_stalls_bytes) // a vptr
         return nullptr;
     for (const address_range& range : k_elsewhere) {
         if (range.begin <= value && value < range.end)

@@ -225,7 +225,8 @@ private:
 
 /// Marks the blocks of the root directory and of the types.
 result<void> reach_directory(const heap_to_read& heap, marked_blocks& blocks) {
-    for (const std::uint64_t block : {heap.header->root_word, heap.header->type_table, heap.header->schema_offset}) {
+    const format::heap_header& header = *heap.header;
+    for (const std::uint64_t block : {header.root_word, header.type_table, header.schema_offset, header.class_table}) {
         if (block != 0)
             blocks.mark(block, reached::as_owned);
     }

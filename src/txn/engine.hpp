@@ -188,6 +188,8 @@ public:
     /// if the heap no longer has a name. errc::log_foreign if the heap is closed, but cannot be opened next because
     /// another file has the name of its log.
     result<void> close();
+    /// From now on each commit settles vptrs (vptr_settler.hpp). `by` must live until no more commits are made.
+    void settle_vptrs_by(vptr_settler& by) noexcept { transactions_.settle_vptrs_by(by); }
     /// From now on does not call engine_options::on_progress, whose owner may be gone.
     void stop_reporting() noexcept { checkpoints_.stop_reporting(); }
 

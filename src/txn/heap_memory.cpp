@@ -60,7 +60,7 @@ result<void> heap_memory::restored() {
     if (h.magic == format::k_header_magic && !format::is_known_header_version(h.version)) {
         return fail(errc::unsupported_format,
                     "the heap header in " + path() + " has version " + std::to_string(h.version) +
-                        ", this release knows versions up to " + std::to_string(format::k_header_version_with_arenas) +
+                        ", this release knows versions up to " + std::to_string(format::k_header_version_newest) +
                         ". Use the release that wrote it.",
                     path(), 0, at);
     }
@@ -208,7 +208,7 @@ result<std::byte*> heap_memory::make_arena(std::string_view name, const arena_op
     if (made == nullptr)
         return why_no_memory(*allocator_, options.room_bytes);
     // A release that does not know arenas refuses to open a heap with this version.
-    header().version = format::k_header_version_with_arenas;
+    header().version = std::max(header().version, format::k_header_version_with_arenas);
     return made;
 }
 

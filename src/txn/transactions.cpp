@@ -21,6 +21,8 @@ result<void> transactions::finish_earlier() {
 
 // In a shared heap, undeclared changes must be committed, too, before another process acquires the writer lock.
 result<commit_scope> transactions::gather(commit_scope wanted) {
+    if (vptr_settler* const by = vptrs_) [[unlikely]]
+        return by->gather(committer_, view_);
     return committer_.gather(sharing_ != nullptr ? commit_scope::everything : wanted);
 }
 

@@ -16,8 +16,10 @@
 #include "txn/session.hpp"
 #include "txn/sharing.hpp"
 #include "txn/snapshot_point.hpp"
+#include "txn/vptr_settler.hpp"
 #include "view/memory_view.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 
@@ -54,6 +56,9 @@ public:
     void share_with(sharing& with) { sharing_ = &with; }
     /// Returns null if the heap is not shared.
     [[nodiscard]] sharing* shared() const { return sharing_; }
+
+    /// From now on each commit settles vptrs. `by` must outlive this object, or at least the last commit. Needs no lock.
+    void settle_vptrs_by(vptr_settler& by) noexcept { vptrs_ = &by; }
 
     // The steps of a commit, in this order.
 
@@ -116,6 +121,7 @@ private:
     snapshot_point& point_;
     health& health_;
     sharing* sharing_ = nullptr;
+    std::atomic<vptr_settler*> vptrs_ = nullptr; // null: the program has no virtual functions in this heap
     struct {
         commit_scope scope = commit_scope::everything;
         std::uint64_t pages = 0;

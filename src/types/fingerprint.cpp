@@ -255,6 +255,8 @@ type_fingerprint structure_writer::finish(const std::type_info& type, std::size_
     result.shapes = static_cast<std::uint32_t>(shapes_.size());
     take_members_of_classes();
     result.classes_hash = hash_of_classes(shapes_);
+    result.virtual_functions = virtual_functions_;
+    result.assumed = assumed_;
     return result;
 }
 

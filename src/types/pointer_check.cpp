@@ -330,7 +330,8 @@ result<void> check_pointers(txn::heap_memory& memory, const change::change_set& 
 }
 
 pointer_survey survey_pointers(txn::heap_memory& memory, const alloc::block_allocator& blocks,
-                               const heap_finder& heap_at, const schema_reader& reader) {
+                               const heap_finder& heap_at, const schema_reader& reader,
+                               const vtable_predicate& is_vtable) {
     pointer_survey all;
     outside others(memory, heap_at, true);
     finds found(memory, &reader, k_pointers_listed_max);
@@ -339,7 +340,7 @@ pointer_survey survey_pointers(txn::heap_memory& memory, const alloc::block_allo
         const auto* bytes = static_cast<const std::byte*>(block.start);
         for (std::size_t i = 0; i + sizeof(word) <= block.bytes; i += sizeof(word)) {
             const word value = value_at(bytes + i);
-            if (others.is_address(value))
+            if (others.is_address(value) && !is_vtable(value))
                 found.add({memory.offset_of(bytes + i), value, block});
         }
     });

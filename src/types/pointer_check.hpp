@@ -76,9 +76,13 @@ struct pointer_survey {
 };
 inline constexpr std::size_t k_pointers_listed_max = 1000;
 
+/// True for addresses of vtables, which the next commit replaces.
+using vtable_predicate = std::function<bool(std::uint64_t)>;
+
 /// Checks every live block, in any build; `reader` tells where no pointer can lie. The caller must hold the allocation
 /// lock, and memory must not change meanwhile. Complexity: O(heap); reads /proc/self/maps at most once.
 pointer_survey survey_pointers(txn::heap_memory& memory, const alloc::block_allocator& blocks,
-                               const heap_finder& heap_at, const schema_reader& reader);
+                               const heap_finder& heap_at, const schema_reader& reader,
+                               const vtable_predicate& is_vtable);
 
 } // namespace remanence::types

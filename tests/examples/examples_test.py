@@ -50,6 +50,17 @@ class caesar(Example):
         self.assertEqual(self.files(), ["caesar.rem", "other"])
 
 
+class shapes(Example):
+    def test_calls_the_functions_of_shapes_that_earlier_runs_have_made(self):
+        self.assertEqual(self.run_program("shapes.rem", "square", "3"), "square: 9\n")
+        self.assertEqual(self.run_program("shapes.rem", "circle", "1"), "square: 9\ncircle: 3.14159\n")
+        self.run_program("shapes.rem", "group")
+        self.run_program("shapes.rem", "square", "2")
+        self.assertEqual(
+            self.run_program("shapes.rem"), "group: 12.1416\n  square: 9\n  circle: 3.14159\nsquare: 4\n"
+        )
+
+
 class address_book(Example):
     ENTRY = ("Lovelace", "12 St James's Square", "London", "1815")
 

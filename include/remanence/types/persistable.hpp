@@ -339,8 +339,6 @@ auto judge_class() {
         return decltype(judge_parts<T, Open...>())();
     else if constexpr (std::is_base_of_v<std::ios_base, T>)
         return verdict<unfit::stream, T>();
-    else if constexpr (std::is_polymorphic_v<T>)
-        return verdict<unfit::virtual_functions, T>();
     else if constexpr (has_container_interface<T> &&
                        (is_of_known_library<T>() || decltype(judge_interface<T, Open...>())::k_why != unfit::nothing))
         return decltype(judge_interface<T, Open...>())();
@@ -408,9 +406,6 @@ constexpr void require_persistable() {
                                            "heap::make() made.");
     static_assert(Why != unfit::code, "Remanence cannot store pointers to functions: the program's code lies elsewhere "
                                       "in the next process. Store a number or a name that tells which one is meant.");
-    static_assert(Why != unfit::virtual_functions,
-                  "Remanence cannot store objects with virtual functions yet: they point into the running program. Use "
-                  "std::variant, or rem::fragile<std::unique_ptr<T>>, which stores them serialised.");
     static_assert(Why != unfit::lock, "Remanence cannot store locks, condition variables, semaphores or barriers: they "
                                       "belong to the threads of a process. Keep them outside the heap, or use "
                                       "heap::write() and heap::read(), which lock.");

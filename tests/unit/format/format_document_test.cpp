@@ -4,6 +4,7 @@
 #include "base/units.hpp"
 #include "format/alloc_state.hpp"
 #include "format/arena_header.hpp"
+#include "format/class_table.hpp"
 #include "format/heap_header.hpp"
 #include "format/history_event.hpp"
 #include "format/log_record.hpp"
@@ -117,7 +118,7 @@ std::vector<layout> all_layouts() {
         LAYOUT(heap_header, FIELD(heap_header, magic), FIELD(heap_header, version), FIELD(heap_header, zero),
                FIELD(heap_header, root_word), FIELD(heap_header, schema_offset), FIELD(heap_header, schema_bytes),
                FIELD(heap_header, schema_version), FIELD(heap_header, schema_zero), FIELD(heap_header, type_table),
-               FIELD(heap_header, reserved), FIELD(heap_header, allocator)),
+               FIELD(heap_header, class_table), FIELD(heap_header, allocator)),
         LAYOUT(alloc_state, FIELD(alloc_state, version), FIELD(alloc_state, current_slab),
                FIELD(alloc_state, allocated_bytes), FIELD(alloc_state, free_pages), FIELD(alloc_state, free_run_count),
                FIELD(alloc_state, free_run_root), FIELD(alloc_state, used_pages), FIELD(alloc_state, used_bins),
@@ -136,6 +137,12 @@ std::vector<layout> all_layouts() {
                FIELD(schema_table, bytes)),
         LAYOUT(schema_entry, FIELD(schema_entry, fingerprint_hash), FIELD(schema_entry, fingerprint_algorithm),
                FIELD(schema_entry, shapes), FIELD(schema_entry, classes_hash), FIELD(schema_entry, schema_bytes)),
+        LAYOUT(class_table, FIELD(class_table, magic), FIELD(class_table, version), FIELD(class_table, count),
+               FIELD(class_table, bytes), FIELD(class_table, used_bytes)),
+        LAYOUT(class_entry, FIELD(class_entry, bytes), FIELD(class_entry, position), FIELD(class_entry, object_bytes),
+               FIELD(class_entry, virtual_bases), FIELD(class_entry, name_bytes)),
+        LAYOUT(class_virtual_base, FIELD(class_virtual_base, position), FIELD(class_virtual_base, slot),
+               FIELD(class_virtual_base, offset)),
         LAYOUT(root_entry, FIELD(root_entry, object), FIELD(root_entry, object_bytes),
                FIELD(root_entry, object_alignment), FIELD(root_entry, description_bytes),
                FIELD(root_entry, fingerprint_hash), FIELD(root_entry, fingerprint_algorithm),
@@ -254,6 +261,8 @@ std::map<std::string, std::string> all_constants() {
         CONSTANT(k_header_magic),
         CONSTANT(k_header_version),
         CONSTANT(k_header_version_with_arenas),
+        CONSTANT(k_header_version_with_classes),
+        CONSTANT(k_header_version_newest),
         CONSTANT(k_arena_magic),
         CONSTANT(k_arena_pages_min),
         CONSTANT(k_arena_alignment_pages),
@@ -264,6 +273,13 @@ std::map<std::string, std::string> all_constants() {
         CONSTANT(k_schemas_magic),
         CONSTANT(k_schemas_version),
         CONSTANT(k_schemas_bytes_max),
+        CONSTANT(k_classes_magic),
+        CONSTANT(k_classes_version),
+        CONSTANT(k_classes_bytes_max),
+        CONSTANT(k_stalls_bytes),
+        CONSTANT(k_stall_bytes),
+        CONSTANT(k_stall_point),
+        CONSTANT(k_stalls_max),
         CONSTANT(k_in_copy_b),
     };
 }

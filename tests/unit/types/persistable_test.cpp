@@ -349,7 +349,7 @@ TEST(persistable, is_nothing_that_leads_out_of_the_heap) {
     EXPECT_EQ(why<int (address::*)()>, unfit::code);
     EXPECT_EQ(why<std::fstream>, unfit::stream);
     EXPECT_EQ(why<std::FILE*>, unfit::stream);
-    EXPECT_EQ(why<std::filebuf>, unfit::virtual_functions);
+    EXPECT_EQ(why<std::filebuf>, unfit::hidden);
     EXPECT_EQ(why<std::function<void()>>, unfit::type_erased);
     EXPECT_EQ(why<std::any>, unfit::type_erased);
     EXPECT_EQ(why<std::shared_ptr<int>>, unfit::shared_ownership);

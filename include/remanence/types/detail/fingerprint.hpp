@@ -18,6 +18,7 @@
 #include <remanence/types/detail/position_independent.hpp>
 #include <remanence/types/detail/reflect_access.hpp>
 #include <remanence/types/detail/shape.hpp>
+#include <remanence/types/detail/virtual_functions.hpp>
 #include <remanence/types/layout_number.hpp>
 
 #include <algorithm>
@@ -70,6 +71,10 @@ struct type_fingerprint {
     std::uint32_t classes_hash = 0;
     /// The schema of a type that a C program describes; such a type has no `structure`.
     std::string schema;
+
+    /// The part for virtual functions; null if no class in the structure has any.
+    const virtual_part* virtual_functions = nullptr;
+    assumption assumed = assumption::none; ///< what the compiler assumes about one of these classes
 };
 
 /// Returns `mangled` as a programmer writes it, with Remanence's own aliases; `mangled` itself if that fails.
@@ -100,6 +105,11 @@ public:
                 write_type contents);
     /// Records how the type of the last call of object() stores its contents. `shape` must live as long as the process.
     void shape(const type_shape& shape);
+    /// Records that a class has virtual functions.
+    void has_virtual_functions(const virtual_part* part, assumption made) {
+        virtual_functions_ = part;
+        assumed_ = made != assumption::none ? made : assumed_;
+    }
     /// Writes a class whose members are stored serialised, one after the other.
     void serialised(const std::type_info& type, const member_table& members);
 
@@ -131,6 +141,8 @@ private:
         const type_shape* shape;
     };
     std::vector<row_with_shape> shapes_;
+    const virtual_part* virtual_functions_ = nullptr;
+    assumption assumed_ = assumption::none;
 };
 
 template <class T>
@@ -287,10 +299,11 @@ inline constexpr type_shape k_shape_of_empty_class{.kind = shape_kind::members, 
 
 template <class T>
 void write_class(structure_writer& out) {
-    static_assert(!std::is_polymorphic_v<T>,
-                  "Remanence cannot store objects with virtual functions yet: they point into the running program.");
     out.object(typeid(T), sizeof(T), alignof(T), layout_number<T>, contents_of_class<T>());
-    write_shape<T>(out);
+    if constexpr (std::is_polymorphic_v<T>)
+        out.has_virtual_functions(know_class(typeid(T), sizeof(T)), compiler_obstacle());
+    else
+        write_shape<T>(out);
     if constexpr (!has_shape_v<T> && std::is_empty_v<T>)
         out.shape(k_shape_of_empty_class);
 }

@@ -99,7 +99,6 @@ enum class unfit : std::uint8_t {
     nothing, // it can be stored
     reference,
     code,
-    virtual_functions,
     lock,
     thread,
     result_of_thread,

@@ -1,0 +1,160 @@
+#include "api/virtual_part.hpp"
+
+#include "api/heap_impl.hpp"
+#include "api/raise.hpp"
+#include "api/registry.hpp"
+#include "base/undying.hpp"
+#include "types/class_settler.hpp"
+
+#include <remanence/types/detail/fingerprint.hpp>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string_view>
+#include <typeinfo>
+
+namespace remanence::detail {
+
+namespace {
+
+[[maybe_unused]] const bool k_is_known = (known_virtual_part = &k_virtual_part, true);
+
+/// Sizes of classes, by mangled names.
+class class_sizes {
+public:
+    void add(std::string_view name, std::size_t bytes) {
+        const std::scoped_lock lock(guard_);
+        all_.emplace(name, bytes);
+    }
+    [[nodiscard]] std::uint64_t find(std::string_view name) const {
+        const std::scoped_lock lock(guard_);
+        const auto found = all_.find(name);
+        return found != all_.end() ? found->second : 0;
+    }
+
+private:
+    mutable std::mutex guard_;
+    std::map<std::string, std::size_t, std::less<>> all_;
+};
+
+class_sizes& sizes() {
+    static undying<class_sizes> all; // used by users' static objects, too
+    return all.value;
+}
+
+std::uint64_t size_of_class(std::string_view mangled) { return sizes().find(mangled); }
+
+/// Names of classes in unnamed namespaces may begin with a mark of the compiler.
+std::string readable_class(const std::string& mangled) {
+    return readable_name(mangled.c_str() + (mangled.starts_with('*') ? 1 : 0));
+}
+
+/// What typeid tells of an object whose class the program does not have.
+struct class_that_the_program_lacks {
+    class_that_the_program_lacks() = default;
+    class_that_the_program_lacks(const class_that_the_program_lacks&) = delete;
+    class_that_the_program_lacks& operator=(const class_that_the_program_lacks&) = delete;
+    virtual ~class_that_the_program_lacks() = default;
+};
+
+/// Returns the class of an object; empty if there is no such object.
+std::string class_of(const void* const* object) {
+    const heap_impl* const impl = registry::find(object);
+    virtual_classes* const classes = impl != nullptr ? impl->virtuals.load() : nullptr;
+    return classes != nullptr ? classes->name_of_stall(reinterpret_cast<std::uint64_t>(*object)) : std::string();
+}
+
+/// Stands for each virtual function of a class that the program lacks. Where a function returns an object, the first
+/// argument is the place for it, and the second the object that was called.
+[[noreturn]] void call_of_missing_class(const void* const* first, const void* const* second) {
+    const void* const* object = first;
+    std::string name = class_of(object);
+    if (name.empty())
+        name = class_of(object = second);
+    const heap_impl* const impl = registry::find(object);
+    const std::string path = impl != nullptr ? impl->origin.path.string() : "a heap";
+    raise(errc::type_mismatch,
+          "a virtual function was called of an object of the class " + readable_class(name) + " in " + path +
+              ", which this program does not have. Link the class into the program, or load its library first; a class "
+              "whose "
+              "functions are all inline is there if the program makes an object of it.",
+          path);
+}
+
+class classes_of_heap final : public virtual_classes {
+public:
+    explicit classes_of_heap(heap_impl& of)
+        : engine_(of.engine()),
+          settler_(of.memory(),
+                   {reinterpret_cast<std::uint64_t>(&call_of_missing_class),
+                    reinterpret_cast<std::uint64_t>(&typeid(class_that_the_program_lacks))},
+                   &size_of_class) {
+        if (!of.options.read_only)
+            of.engine().settle_vptrs_by(settler_);
+    }
+    void renew() override { check(settler_.renew()); }
+    result<std::uint64_t> make_commit(const txn::commit_order& order) override {
+        for (;;) {
+            auto version = engine_.make_commit(order);
+            if (version)
+                return version;
+            auto has_room = settler_.make_room();
+            if (!has_room)
+                return has_room.error();
+            if (!*has_room)
+                return version;
+        }
+    }
+    bool is_vtable(std::uint64_t value) override { return types::vtable_index::present()->at(value) != nullptr; }
+    std::string name_of_stall(std::uint64_t point) override { return settler_.name_of_stall(point); }
+
+private:
+    txn::engine& engine_;
+    types::class_settler settler_;
+};
+
+void serve(heap_impl& heap, const std::string& type, assumption made) {
+    if (made != assumption::none) {
+        const bool is_cast = made == assumption::unique_vtables;
+        raise(errc::not_supported,
+              "objects of " + type + " in " + heap.origin.path.string() +
+                  " cannot be used by this program: it was compiled so that " +
+                  (is_cast ? "dynamic_cast to a final class compares addresses of vtables. Add "
+                             "-fno-assume-unique-vtables to the options of clang, as remanence's CMake target and "
+                             "pkg-config file do."
+                           : "virtual calls are replaced by other code for the whole program. Leave out "
+                             "-fwhole-program-vtables and -fsanitize=cfi."),
+              heap.origin.path.string());
+    }
+    if (heap.engine().why_elsewhere())
+        return;
+    if (heap.virtuals == nullptr) {
+        static constinit undying<std::mutex> guard;
+        const std::scoped_lock lock(guard.value);
+        if (heap.virtuals == nullptr)
+            heap.virtuals = new classes_of_heap(heap); // the heap deletes it
+    }
+    heap.virtuals.load()->renew();
+}
+
+} // namespace
+
+constinit const virtual_part k_virtual_part{serve};
+
+const virtual_part* know_class(const std::type_info& type, std::size_t bytes) noexcept {
+    try {
+        sizes().add(type.name(), bytes);
+    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): its size is not checked then
+    }
+    return &k_virtual_part;
+}
+
+void note_virtual_functions(const void* address, const std::type_info& type, assumption made) {
+    heap_impl* const impl = registry::find(address);
+    if (impl != nullptr && impl->origin.same_process() && (impl->virtuals == nullptr || made != assumption::none))
+        serve(*impl, readable_name(type.name()), made);
+}
+
+} // namespace remanence::detail

@@ -1,0 +1,209 @@
+#include "types/class_settler.hpp"
+
+#include "base/units.hpp"
+
+#include <remanence/types/detail/fingerprint.hpp>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace remanence::types {
+
+namespace {
+
+using word = std::uint64_t;
+
+constexpr std::uint64_t k_room_bytes = 1024; // for further classes, in a table that is made
+
+} // namespace
+
+/// Returns the entries; nothing if there are none, or the table is damaged.
+std::span<const std::byte> class_settler::table_bytes() const {
+    const std::uint64_t offset = memory_.header().class_table;
+    format::class_table head{};
+    if (offset == 0 || offset > memory_.accessible_bytes() || memory_.accessible_bytes() - offset < sizeof head)
+        return {};
+    std::memcpy(&head, memory_.base() + offset, sizeof head);
+    if (head.used_bytes < sizeof head || head.used_bytes > memory_.accessible_bytes() - offset)
+        return {};
+    return {memory_.base() + offset + sizeof head, head.used_bytes - sizeof head};
+}
+
+result<void> class_settler::renew() {
+    const std::scoped_lock lock(guard_);
+    return renew_locked();
+}
+
+result<void> class_settler::renew_locked() {
+    auto index = vtable_index::present();
+    const bool is_loaded = index != index_;
+    const std::span<const std::byte> now = table_bytes();
+    if (!is_loaded && std::ranges::equal(now, seen_))
+        return {};
+    std::vector<stored_class> stored;
+    if (memory_.header().class_table != 0) {
+        auto read = read_classes({memory_.base(), memory_.accessible_bytes()}, memory_.header().class_table);
+        if (!read)
+            return fail(errc::corrupt,
+                        "the table of classes in " + memory_.path() + " is damaged. Restore the heap from a copy.",
+                        memory_.path());
+        stored = std::move(*read);
+    }
+    for (const stored_class& each : stored) {
+        const std::uint64_t bytes = size_of_(each.name);
+        if (bytes != 0 && each.object_bytes != 0 && bytes != each.object_bytes)
+            return fail(errc::type_mismatch,
+                        "the objects of the class " + detail::readable_name(each.name.c_str()) + " in " +
+                            memory_.path() + " have " + std::to_string(each.object_bytes) +
+                            " bytes, and those of this program " + std::to_string(bytes) +
+                            ". Use the program that made them, or give the changed class another name.",
+                        memory_.path());
+    }
+    if (!stalls_ && !stored.empty()) {
+        auto made = class_stalls::make(reinterpret_cast<std::uint64_t>(memory_.base()), memory_.path());
+        if (!made)
+            return made.error();
+        stalls_.emplace(std::move(*made));
+    }
+    std::size_t known = 0;
+    if (!is_loaded) {
+        while (known != std::min(stored.size(), classes_.size()) && stored[known] == classes_[known])
+            ++known;
+    }
+    index_ = std::move(index);
+    stall_of_.clear();
+    classes_ = std::move(stored);
+    seen_.clear(); // if filling fails, the next call tries again
+    if (known != classes_.size()) {
+        class_stalls::filling into(*stalls_);
+        for (std::size_t i = known; i != classes_.size(); ++i)
+            REM_TRY(fill(i, into));
+    }
+    seen_.assign(now.begin(), now.end());
+    return {};
+}
+
+result<void> class_settler::fill(std::size_t number, class_stalls::filling& into) {
+    const stored_class& each = classes_[number];
+    const vtable* const found = index_->find(each.name, each.position, each.virtual_bases);
+    return found != nullptr ? into.fill(number, *index_, *found) : into.fill_missing(number, each, missing_);
+}
+
+std::string class_settler::name_of_stall(std::uint64_t point) {
+    const std::scoped_lock lock(guard_);
+    for (std::size_t i = 0; stalls_ && i != classes_.size(); ++i) {
+        if (stalls_->point(i) == point)
+            return classes_[i].name;
+    }
+    return {};
+}
+
+result<change::commit_scope> class_settler::gather(txn::committer& of, view::memory_view& view) {
+    const std::scoped_lock lock(guard_);
+    lacking_bytes_ = 0;
+    REM_TRY(renew_locked());
+    return txn::gather_and_settle(*this, of, view);
+}
+
+// Objects of a class from several modules share a stall.
+result<std::uint64_t> class_settler::stall_for(const vtable& found, heap_range& written) {
+    if (const auto known = stall_of_.find(found.point); known != stall_of_.end())
+        return known->second;
+    stored_class wanted{std::string(index_->name_of(found)), found.position, 0, index_->virtual_bases_of(found)};
+    std::size_t number = 0;
+    while (number != classes_.size() &&
+           (classes_[number].position != wanted.position || classes_[number].name != wanted.name ||
+            classes_[number].virtual_bases != wanted.virtual_bases))
+        ++number;
+    if (number == classes_.size()) {
+        if (number == format::k_stalls_max)
+            return fail(errc::exhausted,
+                        "cannot commit " + memory_.path() + ": it has objects of too many classes, at most " +
+                            std::to_string(format::k_stalls_max) + " vtables.",
+                        memory_.path());
+        wanted.object_bytes = size_of_(wanted.name);
+        const std::uint64_t offset = memory_.header().class_table;
+        auto* const table = reinterpret_cast<format::class_table*>(memory_.base() + offset);
+        if (offset == 0 || table->bytes - table->used_bytes < bytes_of_entry(wanted)) {
+            lacking_bytes_ = bytes_of_entry(wanted);
+            return fail(errc::exhausted, "cannot commit " + memory_.path() + ": the table of classes is full.",
+                        memory_.path());
+        }
+        if (!stalls_) {
+            auto made = class_stalls::make(reinterpret_cast<std::uint64_t>(memory_.base()), memory_.path());
+            if (!made)
+                return made.error();
+            stalls_.emplace(std::move(*made));
+        }
+        REM_TRY(class_stalls::filling(*stalls_).fill(number, *index_, found));
+        classes_.push_back(wanted);
+        (void)append_class(*table, wanted); // there is room
+        const std::span<const std::byte> now = table_bytes();
+        seen_.assign(now.begin(), now.end());
+        written = {offset, table->used_bytes};
+    }
+    const std::uint64_t stall = stalls_->point(number);
+    stall_of_.emplace(found.point, stall);
+    return stall;
+}
+
+// The caller holds guard_: gather() calls it.
+result<txn::vptr_settler::settled> class_settler::settle(heap_range where) {
+    settled done;
+    const word begin = index_->begin();
+    const word bytes = index_->end() - begin;
+    auto* const first = reinterpret_cast<word*>(memory_.base() + where.offset);
+    word last = 0; // neighbours often have the same class
+    word stall_of_last = 0;
+    for (word* at = first; at != first + where.bytes / sizeof(word); ++at) {
+        if (*at - begin >= bytes) [[likely]]
+            continue;
+        if (*at != last) {
+            const vtable* const found = index_->at(*at);
+            if (found == nullptr)
+                continue;
+            auto stall = stall_for(*found, done.elsewhere);
+            if (!stall)
+                return stall.error();
+            last = *at;
+            stall_of_last = *stall;
+        }
+        *at = stall_of_last;
+        ++done.words;
+    }
+    return done;
+}
+
+result<bool> class_settler::make_room() {
+    std::uint64_t more = k_room_bytes;
+    {
+        const std::scoped_lock lock(guard_); // not held below, since a commit acquires it after the allocation lock
+        if (lacking_bytes_ == 0)
+            return false;
+        more += std::exchange(lacking_bytes_, 0);
+    }
+    format::heap_header& header = memory_.header();
+    const std::uint64_t old = header.class_table;
+    format::class_table head{format::k_classes_magic, format::k_classes_version, 0, 0, sizeof head};
+    if (old != 0)
+        std::memcpy(&head, memory_.base() + old, sizeof head);
+    const std::uint64_t old_bytes = head.bytes;
+    head.bytes = align_up(head.used_bytes + head.used_bytes / 2 + more, sizeof(word));
+    std::optional<unexpected> why;
+    auto* const block = static_cast<std::byte*>(memory_.allocate(head.bytes, alignof(word), why));
+    if (block == nullptr)
+        return std::move(*why);
+    std::memset(block, 0, head.bytes);
+    if (old != 0)
+        std::memcpy(block, memory_.base() + old, head.used_bytes);
+    std::memcpy(block, &head, sizeof head);
+    REM_TRY(memory_.declare(&header, sizeof header));
+    header.class_table = memory_.offset_of(block);
+    header.version = format::k_header_version_with_classes; // older releases refuse the heap
+    if (old != 0)
+        memory_.deallocate(memory_.base() + old, old_bytes, alignof(word));
+    return true;
+}
+
+} // namespace remanence::types

@@ -1,0 +1,92 @@
+"""Builds a program that stores shapes in several ways, and lets each build use what each other one has stored."""
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+SOURCES, LIBRARY, INCLUDE, GCC, CLANG = sys.argv[1:6]
+
+UNIQUE = "-fno-assume-unique-vtables"  # clang would compare addresses of vtables
+SHARED = "-lshapes"
+BUILDS = {
+    "g++ -O0 with a shared library": [GCC, "-O0", SHARED],
+    "g++ -O2 -static, functions in another order": [GCC, "-O2", "-static", "-DSHAPES_REORDERED"],
+    "clang -O2": [CLANG, "-O2", UNIQUE],
+    "clang -O1, functions in another order": [CLANG, "-O1", UNIQUE, "-DSHAPES_REORDERED", "-fvisibility=hidden"],
+}
+LACKING = {
+    "g++ without a class": [GCC, "-O1", "-DSHAPES_WITHOUT_LATE"],
+}
+ASSUMING = [CLANG, "-O2"]
+
+
+class Shapes(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()  # pylint: disable=consider-using-with
+        cls.addClassCleanup(cls.folder.cleanup)
+        commands = {**BUILDS, **LACKING, "assuming": ASSUMING}
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            built = threads.map(cls.build, commands.keys(), commands.values())
+        cls.programs = dict(zip(commands, built))
+
+    @classmethod
+    def build(cls, name, command):
+        program = Path(cls.folder.name, name.replace(" ", "_"))
+        of_library = ["shapes.cpp"] if name in LACKING else ["shapes.cpp", "late.cpp"]
+        if SHARED in command:
+            command = [word for word in command if word != SHARED]
+            library = [cls.build_library(command, "libshapes.so", of_library), f"-Wl,-rpath,{cls.folder.name}"]
+        else:
+            library = [Path(SOURCES, each) for each in of_library]
+        program_source = Path(SOURCES, "drawing_program.cpp")
+        with_library = [program_source, *library, LIBRARY, "-pthread", "-ldl", "-rdynamic"]
+        subprocess.run([*command, "-std=c++20", "-I", INCLUDE, *with_library, "-o", program], check=True)
+        return program
+
+    @classmethod
+    def build_library(cls, command, name, sources):
+        library = Path(cls.folder.name, name)
+        sources = [Path(SOURCES, each) for each in sources]
+        subprocess.run(
+            [*command, "-std=c++20", "-shared", "-fPIC", "-I", INCLUDE, *sources, "-o", library], check=True
+        )
+        return library
+
+    def run_program(self, name, *arguments):
+        done = subprocess.run([self.programs[name], *arguments], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout + done.stderr
+
+    def expect_success(self, name, *arguments):
+        self.assertEqual(self.run_program(name, *arguments), (0, ""))
+
+    def test_each_build_uses_the_objects_of_each_other(self):
+        for writer in BUILDS:
+            heap = Path(self.folder.name, writer.replace(" ", "_") + ".heap")
+            self.expect_success(writer, "write", heap)
+            for reader in BUILDS:
+                with self.subTest(writer=writer, reader=reader):
+                    self.expect_success(reader, "read", heap)
+            for reader in LACKING:
+                with self.subTest(writer=writer, reader=reader):
+                    self.expect_success(reader, "lacks", heap)
+
+    def test_a_class_that_is_loaded_later_is_used_from_then_on(self):
+        heap = Path(self.folder.name, "late.heap")
+        self.expect_success("clang -O2", "write", heap)
+        library = self.build_library([GCC, "-O1"], "liblate.so", ["late.cpp"])
+        self.expect_success("g++ without a class", "lacks", heap, library)
+
+    def test_a_compiler_that_compares_addresses_of_vtables_is_refused(self):
+        heap = Path(self.folder.name, "assuming.heap")
+        self.expect_success("clang -O2", "write", heap)
+        status, said = self.run_program("assuming", "read", heap)
+        self.assertEqual(status, 1)
+        self.assertIn(UNIQUE, said)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1], verbosity=2)
