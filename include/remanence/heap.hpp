@@ -581,16 +581,24 @@ public:
         return detail::make_by(allocator<T>(detail::header_for<T>(detail::checked(impl_))),
                                std::forward<Args>(args)...);
     }
-    /// Destroys what make() made, and frees its memory. Null is allowed. Errors: errc::read_only, before anything is
-    /// done. The checking library ends the process with a message when no block for such an object begins there.
+    /// Destroys what make() made, and frees its memory. Null is allowed. A pointer to a base is allowed if the base has a
+    /// virtual destructor. Errors: errc::read_only, before anything is done. The checking library ends the process with a
+    /// message when no block for such an object begins there.
     template <class T>
     void destroy(T* object) {
         if (object == nullptr)
             return;
         detail::heap_header* const where = detail::writable_header_of(detail::checked(impl_));
-        detail::refuse_if_destroyed(*impl_, object, sizeof(T));
-        std::destroy_at(object);
-        allocator<T>(where).deallocate(object, 1);
+        if constexpr (std::has_virtual_destructor_v<T>) {
+            void* const whole = dynamic_cast<void*>(object);
+            detail::refuse_if_destroyed(*impl_, whole, sizeof(T));
+            std::destroy_at(object);
+            detail::free_object(whole);
+        } else {
+            detail::refuse_if_destroyed(*impl_, object, sizeof(T));
+            std::destroy_at(object);
+            allocator<T>(where).deallocate(object, 1);
+        }
     }
     /// Returns an allocator of this heap.
     template <class T = std::byte>

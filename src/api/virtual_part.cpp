@@ -151,6 +151,12 @@ const virtual_part* know_class(const std::type_info& type, std::size_t bytes) no
     return &k_virtual_part;
 }
 
+void free_object(void* whole) noexcept {
+    heap_impl* const impl = registry::find(whole);
+    if (impl != nullptr && impl->origin.same_process() && impl->outsiders.is_of_this_state(header_of(impl)))
+        (void)impl->memory().deallocate(whole); // it fails if no block begins there: then nothing is freed
+}
+
 void note_virtual_functions(const void* address, const std::type_info& type, assumption made) {
     heap_impl* const impl = registry::find(address);
     if (impl != nullptr && impl->origin.same_process() && (impl->virtuals == nullptr || made != assumption::none))

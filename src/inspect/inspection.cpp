@@ -286,6 +286,12 @@ result<const format::heap_header*> inspection::header() {
         }); // errors are ignored here: a page that cannot be read is reported when it is needed
         return h;
     }
+    if (h->magic == format::k_header_magic && !format::is_known_header_version(h->version))
+        return fail(errc::unsupported_format,
+                    "the heap header in " + path() + " has version " + std::to_string(h->version) +
+                        ", this release knows versions up to " + std::to_string(format::k_header_version_newest) +
+                        ". Use the release that wrote it.",
+                    path(), 0, file_offset(0));
     return fail(errc::corrupt,
                 "the heap header in " + path() + " at byte " + std::to_string(file_offset(0)) +
                     " is damaged. Restore the heap from a copy.",

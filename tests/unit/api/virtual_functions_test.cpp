@@ -42,6 +42,23 @@ public:
     [[nodiscard]] int legs() const override { return N; }
 };
 
+class tailed {
+public:
+    tailed() = default;
+    tailed(const tailed&) = default;
+    tailed& operator=(const tailed&) = default;
+    virtual ~tailed() = default;
+    int length = 7;
+};
+class fox : public tailed, public animal {
+public:
+    explicit fox(string name) : name_(std::move(name)) {}
+    [[nodiscard]] int legs() const override { return 4; }
+
+private:
+    string name_;
+};
+
 using animals = vector<animal*>;
 
 } // namespace remanence::test
@@ -208,6 +225,24 @@ TEST_P(virtual_functions, are_as_before_after_a_rollback) {
     EXPECT_EQ(classes_in(h), 2U);
     h = reopen(std::move(h));
     EXPECT_EQ(legs_of(*h.root<animals>("animals")[1]), 8);
+}
+
+TEST_P(virtual_functions, destroy_the_whole_object_by_a_pointer_to_a_base) {
+    heap h = open();
+    h.write([&] { (void)h.root<animals>("animals"); });
+    const std::uint64_t before = h.stats().allocated_bytes;
+    const std::string name(100, 'x');
+    h.write([&] { h.root<animals>("animals").push_back(h.make<fox>(string(name.begin(), name.end()))); });
+    h = reopen(std::move(h));
+    h.write([&] {
+        auto& all = h.root<animals>("animals");
+        h.destroy(all[0]); // not the first base
+        all.clear();
+        all.shrink_to_fit();
+    });
+    EXPECT_LT(h.stats().allocated_bytes, before + name.size()); // the table of classes stays
+    EXPECT_EQ(h.leaks().blocks, 0U);
+    EXPECT_TRUE(h.verify().clean());
 }
 
 TEST_P(virtual_functions, may_be_read_in_a_heap_that_is_opened_read_only) {

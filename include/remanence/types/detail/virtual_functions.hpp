@@ -78,6 +78,9 @@ const virtual_part* know_class(const std::type_info& type, std::size_t bytes) no
 /// the compiler makes an assumption.
 void note_virtual_functions(const void* address, const std::type_info& type, assumption made);
 
+/// Frees the block of a destroyed object whose size is not known. Does nothing after the heap has ended.
+void free_object(void* whole) noexcept;
+
 /// To be called before an object is made in the heap around an address.
 template <class T>
 void note_objects_of(const void* address) {
