@@ -46,11 +46,6 @@ class_sizes& sizes() {
 
 std::uint64_t size_of_class(std::string_view mangled) { return sizes().find(mangled); }
 
-/// Names of classes in unnamed namespaces may begin with a mark of the compiler.
-std::string readable_class(const std::string& mangled) {
-    return readable_name(mangled.c_str() + (mangled.starts_with('*') ? 1 : 0));
-}
-
 /// What typeid tells of an object whose class the program does not have.
 struct class_that_the_program_lacks {
     class_that_the_program_lacks() = default;
@@ -76,7 +71,7 @@ std::string class_of(const void* const* object) {
     const heap_impl* const impl = registry::find(object);
     const std::string path = impl != nullptr ? impl->origin.path.string() : "a heap";
     raise(errc::type_mismatch,
-          "a virtual function was called of an object of the class " + readable_class(name) + " in " + path +
+          "a virtual function was called of an object of the class " + readable_name(name.c_str()) + " in " + path +
               ", which this program does not have. Link the class into the program, or load its library first; a class "
               "whose "
               "functions are all inline is there if the program makes an object of it.",

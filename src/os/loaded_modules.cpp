@@ -72,4 +72,13 @@ const module_range* range_around(const std::vector<module_range>& sorted, std::u
     return *reinterpret_cast<const volatile std::uint64_t*>(address);
 }
 
+[[gnu::no_sanitize_address, gnu::noinline]] bool is_text_of_module(std::uint64_t address, const char* text) {
+    const volatile char* at = reinterpret_cast<const volatile char*>(address);
+    for (; *at == *text; ++at, ++text) {
+        if (*text == '\0')
+            return true;
+    }
+    return false;
+}
+
 } // namespace remanence::os

@@ -34,5 +34,8 @@ struct loaded_modules {
 /// Reads a word of a module. Sanitizers do not look at it: they would report a word between two objects. Precondition:
 /// the word is mapped and aligned.
 [[nodiscard]] std::uint64_t word_of_module(std::uint64_t address);
+/// True if this text, and then a zero, lies there. Reads no further than the first byte that differs. As
+/// word_of_module().
+[[nodiscard]] bool is_text_of_module(std::uint64_t address, const char* text);
 
 } // namespace remanence::os

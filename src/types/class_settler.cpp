@@ -148,8 +148,9 @@ result<std::uint64_t> class_settler::stall_for(const vtable& found, heap_range& 
     return stall;
 }
 
-// The caller holds guard_: gather() calls it.
-result<txn::vptr_settler::settled> class_settler::settle(heap_range where) {
+// The caller holds guard_: gather() calls it. Threads that call virtual functions meanwhile find the same functions by
+// either vptr.
+[[gnu::no_sanitize_thread]] result<txn::vptr_settler::settled> class_settler::settle(heap_range where) {
     settled done;
     const word begin = index_->begin();
     const word bytes = index_->end() - begin;

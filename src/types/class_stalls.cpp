@@ -44,6 +44,10 @@ class_stalls::filling::~filling() {
 }
 
 result<void> class_stalls::filling::fill(std::uint64_t number, const vtable_index& index, const vtable& with) {
+    if (index.is_ambiguous(with))
+        return fail(errc::unnameable_type, "the program has several classes with the mangled name " +
+                                               std::string(index.name_of(with)) +
+                                               ", one of them in a heap. Give it another name, or a named namespace.");
     const auto bases = index.virtual_bases_of(with);
     const bool reaches_too_far = std::ranges::any_of(
         bases, [](const virtual_base& each) { return each.slot < -static_cast<std::int64_t>(format::k_stall_point); });

@@ -35,7 +35,8 @@ public:
         filling(const filling&) = delete;
         filling& operator=(const filling&) = delete;
         ~filling();
-        /// Copies a vtable. errc::not_supported if it does not fit.
+        /// Copies a vtable. errc::not_supported if it does not fit; errc::unnameable_type if the name of its class is
+        /// ambiguous.
         result<void> fill(std::uint64_t number, const vtable_index& index, const vtable& with);
         /// Makes every call fail. Virtual bases are found nevertheless.
         result<void> fill_missing(std::uint64_t number, const stored_class& lacking, const missing_class& with);

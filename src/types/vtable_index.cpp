@@ -79,15 +79,14 @@ vtable_index::kind vtable_index::kind_of_class(word vptr) {
     if (is_readable(vptr - k_word, 2 * k_word)) {
         const word type = word_of_module(vptr - k_word);
         if (is_aligned(type, k_word) && is_readable(type, 2 * k_word)) {
-            constexpr std::string_view k_plain = "N10__cxxabiv117__class_type_infoE";
-            constexpr std::string_view k_single = "N10__cxxabiv120__si_class_type_infoE";
-            constexpr std::string_view k_multiple = "N10__cxxabiv121__vmi_class_type_infoE";
-            const char* const name = text_at(type + k_name);
-            const auto is = [&](std::string_view wanted) {
-                return is_readable(reinterpret_cast<word>(name), wanted.size() + 1) &&
-                       std::memcmp(name, wanted.data(), wanted.size() + 1) == 0;
+            const word name = word_of_module(type + k_name);
+            const auto is = [&](const char* wanted) {
+                return is_readable(name, std::strlen(wanted) + 1) && os::is_text_of_module(name, wanted);
             };
-            found = is(k_plain) ? kind::plain : is(k_single) ? kind::single : is(k_multiple) ? kind::multiple : found;
+            found = is("N10__cxxabiv117__class_type_infoE")       ? kind::plain
+                    : is("N10__cxxabiv120__si_class_type_infoE")  ? kind::single
+                    : is("N10__cxxabiv121__vmi_class_type_infoE") ? kind::multiple
+                                                                  : kind::none;
         }
     }
     kinds_.emplace(vptr, found);
@@ -124,7 +123,20 @@ void vtable_index::search(const os::module_range& constants) {
     }
 }
 
-std::string_view vtable_index::name_of(const vtable& of) const { return text_at(of.type + k_name); }
+// Compilers may mark the names of classes that no other source file can name.
+std::string_view vtable_index::name_of(const vtable& of) const {
+    const char* const name = text_at(of.type + k_name);
+    return name + (*name == '*' ? 1 : 0);
+}
+
+bool vtable_index::is_ambiguous(const vtable& of) const {
+    const auto [begin, end] = by_name_.equal_range(name_of(of));
+    return std::any_of(begin, end, [&](const auto& each) {
+        const vtable& other = all_[each.second];
+        return other.type != of.type && &words_around(other) == &words_around(of) &&
+               is_vtable(other, virtual_bases_of(other));
+    });
+}
 
 const vtable* vtable_index::in_group(std::uint32_t first, std::int64_t position) const {
     for (std::uint32_t i = first; i != all_.size() && all_[i].first == first; ++i) {
@@ -181,9 +193,8 @@ const vtable* vtable_index::find(std::string_view name, std::uint32_t position,
     const vtable* found = nullptr;
     for (auto each = begin; each != end; ++each) {
         const vtable& candidate = all_[each->second];
-        // Without functions and virtual bases it is no vtable, but other data with the address of a type_info.
         if (candidate.position == position && (found == nullptr || candidate.point < found->point) &&
-            virtual_bases_of(candidate) == bases && (!bases.empty() || functions_of(candidate) != 0))
+            virtual_bases_of(candidate) == bases && is_vtable(candidate, bases))
             found = &candidate;
     }
     return found;

@@ -55,6 +55,9 @@ public:
     [[nodiscard]] std::uint64_t end() const { return end_; }
     [[nodiscard]] std::uint64_t generation() const { return generation_; }
 
+    /// True if another class of the same module has the same name, for instance in an unnamed namespace of another source
+    /// file.
+    [[nodiscard]] bool is_ambiguous(const vtable& of) const;
     /// Returns the mangled name of the class.
     [[nodiscard]] std::string_view name_of(const vtable& of) const;
     /// Returns the offsets of all virtual bases of the class, from all vtables of the group. Throws std::bad_alloc.
@@ -77,6 +80,10 @@ private:
     void search(const os::module_range& constants);
     void collect(const vtable& first, std::uint64_t type, std::int64_t position, unsigned depth,
                  std::vector<virtual_base>& into) const;
+    /// False if it is other data with the address of a type_info: a vtable has functions or virtual bases.
+    [[nodiscard]] bool is_vtable(const vtable& of, const std::vector<virtual_base>& bases) const {
+        return !bases.empty() || functions_of(of) != 0;
+    }
     [[nodiscard]] const vtable* in_group(std::uint32_t first, std::int64_t position) const;
 
     std::uint64_t generation_;

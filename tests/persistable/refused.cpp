@@ -134,7 +134,7 @@ void store(rem::heap& heap, int& x) {
     (void)heap.make<std::unique_ptr<int>>();                 // std::default_delete|a std::unique_ptr with
     (void)heap.make<std::optional<std::string_view>>();      // std::basic_string_view|std::string_view, std::span
     (void)heap.make<std::error_code>();                      // std::error_code|std::error_code
-    (void)heap.make<virtual_class>();                        // virtual_class|cannot see what this class is made of
+    (void)heap.make<virtual_class>();                        // virtual_class|see what this class is made of
     (void)heap.make<std::mutex>();                           // std::mutex|locks, condition variables
     (void)heap.make<std::array<std::condition_variable, 2>>(); // std::condition_variable|locks, condition variables
     (void)heap.make<std::binary_semaphore>();                  // std::counting_semaphore|locks, condition variables

@@ -1,4 +1,4 @@
-// usage: drawing_program write|read|lacks FILE [LIBRARY]: makes a drawing in a heap, or uses one that another build of
+// usage: drawing_program write|read|lacks|unnamed FILE [LIBRARY]: makes a drawing in a heap, or uses one that another build of
 // the program has made; LIBRARY has the class that this program lacks. Exits with 0 if all is as it should be.
 #include "shapes.hpp"
 
@@ -25,6 +25,16 @@ struct drawing {
     right* side = nullptr;
     const shape* final_one = nullptr;
 };
+
+namespace {
+
+/// late.cpp has such a class, too.
+class unnamed : public shape {
+public:
+    [[nodiscard]] double area() const override { return 1; }
+};
+
+} // namespace
 
 } // namespace shapes
 
@@ -93,6 +103,18 @@ void check_missing(const drawing& all) {
 }
 
 #ifndef SHAPES_WITHOUT_LATE
+/// Another source file has a class of the same name.
+void store_unnamed(const char* path) {
+    auto heap = remanence::heap::create(path);
+    remanence::errc found{};
+    try {
+        heap.write([&] { heap.root<remanence::vector<shape*>>("all").push_back(heap.make<unnamed>()); });
+    } catch (const remanence::error& why) {
+        found = why.reason();
+    }
+    EXPECT(found == remanence::errc::unnameable_type);
+}
+
 void write(const char* path) {
     auto heap = remanence::heap::create(path);
     heap.write([&] {
@@ -148,6 +170,8 @@ int main(int count, char** arguments) {
 #ifndef SHAPES_WITHOUT_LATE
         if (mode == "write")
             write(arguments[2]);
+        else if (mode == "unnamed")
+            store_unnamed(arguments[2]);
         else
 #endif
             if (mode == "read" || mode == "lacks")

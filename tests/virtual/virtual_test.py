@@ -80,6 +80,12 @@ class Shapes(unittest.TestCase):
         library = self.build_library([GCC, "-O1"], "liblate.so", ["late.cpp"])
         self.expect_success("g++ without a class", "lacks", heap, library)
 
+    def test_a_class_whose_name_is_ambiguous_is_refused(self):
+        for name in BUILDS:
+            if "shared" not in name:
+                with self.subTest(program=name):
+                    self.expect_success(name, "unnamed", Path(self.folder.name, name.replace(" ", "_") + ".unnamed"))
+
     def test_a_compiler_that_compares_addresses_of_vtables_is_refused(self):
         heap = Path(self.folder.name, "assuming.heap")
         self.expect_success("clang -O2", "write", heap)

@@ -229,18 +229,16 @@ TEST_P(virtual_functions, are_as_before_after_a_rollback) {
 
 TEST_P(virtual_functions, destroy_the_whole_object_by_a_pointer_to_a_base) {
     heap h = open();
-    h.write([&] { (void)h.root<animals>("animals"); });
-    const std::uint64_t before = h.stats().allocated_bytes;
     const std::string name(100, 'x');
     h.write([&] { h.root<animals>("animals").push_back(h.make<fox>(string(name.begin(), name.end()))); });
     h = reopen(std::move(h));
+    const std::uint64_t before = h.stats().allocated_bytes;
     h.write([&] {
         auto& all = h.root<animals>("animals");
         h.destroy(all[0]); // not the first base
         all.clear();
-        all.shrink_to_fit();
     });
-    EXPECT_LT(h.stats().allocated_bytes, before + name.size()); // the table of classes stays
+    EXPECT_LE(h.stats().allocated_bytes + sizeof(fox) + name.size(), before);
     EXPECT_EQ(h.leaks().blocks, 0U);
     EXPECT_TRUE(h.verify().clean());
 }
@@ -272,7 +270,6 @@ TEST_P(virtual_functions, of_objects_in_an_arena_are_settled) {
     heap h = open();
     const arena zoo = arena::open(h, "zoo");
     h.write([&] { h.root<animals>("animals").push_back(zoo.make<cat>()); });
-    EXPECT_EQ(own_vptrs(h), 0U);
     h = reopen(std::move(h));
     EXPECT_EQ(legs_of(*h.root<animals>("animals")[0]), 4);
 }
