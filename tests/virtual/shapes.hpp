@@ -102,6 +102,9 @@ struct holder {
 class late : public shape {
 public:
     [[nodiscard]] double area() const override;
+#ifdef SHAPES_LARGER
+    double added = 0;
+#endif
 };
 
 } // namespace shapes

@@ -21,6 +21,7 @@ LACKING = {
     "g++ without a class": [GCC, "-O1", "-DSHAPES_WITHOUT_LATE"],
 }
 ASSUMING = [CLANG, "-O2"]
+LARGER = [GCC, "-O0", "-DSHAPES_LARGER"]
 
 
 class Shapes(unittest.TestCase):
@@ -28,7 +29,7 @@ class Shapes(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()  # pylint: disable=consider-using-with
         cls.addClassCleanup(cls.folder.cleanup)
-        commands = {**BUILDS, **LACKING, "assuming": ASSUMING}
+        commands = {**BUILDS, **LACKING, "assuming": ASSUMING, "larger": LARGER}
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             built = threads.map(cls.build, commands.keys(), commands.values())
         cls.programs = dict(zip(commands, built))
@@ -79,6 +80,13 @@ class Shapes(unittest.TestCase):
         self.expect_success("clang -O2", "write", heap)
         library = self.build_library([GCC, "-O1"], "liblate.so", ["late.cpp"])
         self.expect_success("g++ without a class", "lacks", heap, library)
+
+    def test_a_class_whose_objects_have_another_size_is_refused(self):
+        heap = Path(self.folder.name, "larger.heap")
+        self.expect_success("clang -O2", "write", heap)
+        status, said = self.run_program("larger", "read", heap)
+        self.assertEqual(status, 1)
+        self.assertRegex(said, "shapes::late .* have 24 bytes, and those of this program 32")
 
     def test_a_class_whose_name_is_ambiguous_is_refused(self):
         for name in BUILDS:

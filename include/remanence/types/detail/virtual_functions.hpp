@@ -81,13 +81,20 @@ void note_virtual_functions(const void* address, const std::type_info& type, ass
 /// Frees the block of a destroyed object whose size is not known. Does nothing after the heap has ended.
 void free_object(void* whole) noexcept;
 
+/// A class whose objects the program may make. Its size is known before main() begins, so that a heap in which these
+/// objects have another size is refused.
+template <class T>
+struct class_to_be_made {
+    static inline const virtual_part* const k_part = know_class(typeid(T), sizeof(T));
+};
+
 /// To be called before an object is made in the heap around an address.
 template <class T>
 void note_objects_of(const void* address) {
     static std::atomic<bool> is_known = false;
     assumption made = assumption::none;
     if (!is_known.load(std::memory_order_relaxed)) [[unlikely]] {
-        (void)know_class(typeid(T), sizeof(T));
+        static_cast<void>(&class_to_be_made<T>::k_part); // so that it is initialized
         made = compiler_obstacle();
         is_known.store(made == assumption::none, std::memory_order_relaxed);
     }
