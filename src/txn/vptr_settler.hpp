@@ -27,12 +27,9 @@ public:
     /// module. If it fails, the commit may be repeated. The caller holds at_store and the allocation lock.
     virtual result<change::commit_scope> gather(committer& of, view::memory_view& view) = 0;
 
-    struct settled {
-        std::uint64_t words = 0; // that were replaced
-        heap_range elsewhere{};  // other memory that was written; empty: none
-    };
-    /// Replaces vptrs in a part of memory. Throws std::bad_alloc.
-    virtual result<settled> settle(heap_range where) = 0;
+    /// Replaces vptrs in a part of memory. Returns whether it has written to memory, perhaps elsewhere, too. Throws
+    /// std::bad_alloc.
+    virtual result<bool> settle(heap_range where) = 0;
 };
 
 /// Implements vptr_settler::gather() with `by.settle()`.

@@ -107,7 +107,7 @@ result<change::commit_scope> class_settler::gather(txn::committer& of, view::mem
 }
 
 // Objects of a class from several modules share a stall.
-result<std::uint64_t> class_settler::stall_for(const vtable& found, heap_range& written) {
+result<std::uint64_t> class_settler::stall_for(const vtable& found) {
     if (const auto known = stall_of_.find(found.point); known != stall_of_.end())
         return known->second;
     stored_class wanted{std::string(index_->name_of(found)), found.position, 0, index_->virtual_bases_of(found)};
@@ -141,7 +141,6 @@ result<std::uint64_t> class_settler::stall_for(const vtable& found, heap_range& 
         (void)append_class(*table, wanted); // there is room
         const std::span<const std::byte> now = table_bytes();
         seen_.assign(now.begin(), now.end());
-        written = {offset, table->used_bytes};
     }
     const std::uint64_t stall = stalls_->point(number);
     stall_of_.emplace(found.point, stall);
@@ -150,8 +149,8 @@ result<std::uint64_t> class_settler::stall_for(const vtable& found, heap_range& 
 
 // The caller holds guard_: gather() calls it. Threads that call virtual functions meanwhile find the same functions by
 // either vptr.
-[[gnu::no_sanitize_thread]] result<txn::vptr_settler::settled> class_settler::settle(heap_range where) {
-    settled done;
+[[gnu::no_sanitize_thread]] result<bool> class_settler::settle(heap_range where) {
+    bool has_written = false;
     const word begin = index_->begin();
     const word bytes = index_->end() - begin;
     auto* const first = reinterpret_cast<word*>(memory_.base() + where.offset);
@@ -164,16 +163,16 @@ result<std::uint64_t> class_settler::stall_for(const vtable& found, heap_range& 
             const vtable* const found = index_->at(*at);
             if (found == nullptr)
                 continue;
-            auto stall = stall_for(*found, done.elsewhere);
+            auto stall = stall_for(*found);
             if (!stall)
                 return stall.error();
             last = *at;
             stall_of_last = *stall;
         }
         *at = stall_of_last;
-        ++done.words;
+        has_written = true;
     }
-    return done;
+    return has_written;
 }
 
 result<bool> class_settler::make_room() {

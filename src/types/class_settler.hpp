@@ -45,13 +45,13 @@ public:
     [[nodiscard]] std::string name_of_stall(std::uint64_t point);
 
     result<change::commit_scope> gather(txn::committer& of, view::memory_view& view) override;
-    result<settled> settle(heap_range where) override;
+    result<bool> settle(heap_range where) override;
 
 private:
     [[nodiscard]] std::span<const std::byte> table_bytes() const;
     result<void> renew_locked();
     result<void> fill(std::size_t number, class_stalls::filling& into);
-    result<std::uint64_t> stall_for(const vtable& found, heap_range& written);
+    result<std::uint64_t> stall_for(const vtable& found);
 
     txn::heap_memory& memory_;
     const missing_class missing_;
