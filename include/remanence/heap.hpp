@@ -590,7 +590,7 @@ public:
             return;
         detail::heap_header* const where = detail::writable_header_of(detail::checked(impl_));
         if constexpr (std::has_virtual_destructor_v<T>) {
-            void* const whole = dynamic_cast<void*>(object);
+            void* const whole = const_cast<void*>(dynamic_cast<const void*>(object)); // NOLINT: its own memory
             detail::refuse_if_destroyed(*impl_, whole, sizeof(T));
             std::destroy_at(object);
             detail::free_object(whole);

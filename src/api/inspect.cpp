@@ -340,6 +340,7 @@ report verify(const std::string& path, bool with_pointers, const progress_callba
         found.roots = std::move(*roots);
         // checked before the search for roots, which is made only if there is damage
         REM_TRY(check_schemas(now, found.roots));
+        REM_TRY(check_classes(now));
         REM_TRY(survey_roots(now, found.roots));
         found.pointers.reset();
         if (with_pointers && now.knows_blocks()) {

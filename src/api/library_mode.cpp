@@ -12,7 +12,7 @@ const char remanence_library_built_without_GLIBCXX_DEBUG = 0;
 
 #if defined(REMANENCE_GDB_SCRIPT)
 // A gdb script entry of kind 4: the text of a script, whose first line is the script's name. It is not loaded into
-// memory.
+// memory. The text, and not the name of a file: gdb would find that only below /usr, and it might not match the library.
 asm(".pushsection \".debug_gdb_scripts\", \"MS\",@progbits,1\n"
     ".byte 4\n"
     ".ascii \"gdb.inlined-script.remanence\\n\"\n"

@@ -7,6 +7,7 @@
 #include "api/raise.hpp"
 #include "api/registry.hpp"
 #include "inspect/last_commit.hpp"
+#include "inspect/row_forms.hpp"
 #include "os/cancellation.hpp"
 #include "os/memory.hpp"
 #include "os/memory_limit.hpp"
@@ -118,16 +119,13 @@ private:
     }
 
     result<void> read_roots(inspect::inspection& now, const format::heap_header& header) {
-        if (header.class_table != 0)
-            return fail(errc::not_supported,
-                        "cannot load " + path_ +
-                            " as a volatile heap: it has objects with virtual functions. Open it as a heap.",
-                        path_);
         auto schemas = types::read_schemas(now, path_, header.type_table);
         if (!schemas)
             return schemas.error();
         if (header.type_table != 0)
             own_blocks_.push_back(header.type_table);
+        if (header.class_table != 0)
+            own_blocks_.push_back(header.class_table);
         const types::root_reader reader(now, path_);
         auto directory = reader.directory(header.root_word);
         if (!directory)
@@ -147,6 +145,12 @@ private:
             std::uint64_t place = 0;
             std::memcpy(&place, *slot, sizeof place);
             own_blocks_.push_back(place);
+            const auto described = types::type_description::decode(entry->description);
+            if (described && inspect::have_vptrs(*described))
+                return fail(errc::not_supported,
+                            "cannot load " + path_ + " as a volatile heap: its root \"" + std::string(entry->name) +
+                                "\" leads to objects with virtual functions. Open it as a heap.",
+                            path_);
             add_root(*entry, *schemas);
         }
         return {};

@@ -66,7 +66,7 @@ result<void> copy(os::file_system& files, const std::string& from, const std::st
 
 /// Rewrites the pointers in a heap file that no other process knows.
 result<void> move_pointers(os::file_system& files, const std::string& path, std::string_view abi,
-                           const inspect::pointer_places& pointers, std::uint64_t distance,
+                           const inspect::pointer_places& pointers, std::uint64_t old_base, std::uint64_t base,
                            const progress_listener& on_progress) {
     txn::engine_options options;
     options.reserve_bytes = 64 * MiB; // more if the heap needs it
@@ -77,7 +77,7 @@ result<void> move_pointers(os::file_system& files, const std::string& path, std:
     const auto told = told_to(on_progress, (*engine)->memory().accessible_bytes());
     result<void> committed;
     std::uint64_t next = k_bytes_between_commits;
-    pointers.move((*engine)->memory().base(), distance, [&](std::uint64_t done) {
+    pointers.move((*engine)->memory().base(), old_base, base, [&](std::uint64_t done) {
         told(done);
         if (done < next || !committed)
             return;
@@ -140,7 +140,7 @@ result<moved> move_file(os::file_system& files, const std::string& path, txn::en
     }
     REM_TRY(replace_whole_heap(files, path, "-moving", [&](const std::string& building) -> result<void> {
         REM_TRY(copy(files, path, building));
-        REM_TRY(move_pointers(files, building, abi, *pointers, done.base - old_base, on_progress));
+        REM_TRY(move_pointers(files, building, abi, *pointers, old_base, done.base, on_progress));
         return record_base(files, building, done.base);
     }));
     return done;
@@ -158,7 +158,7 @@ result<void> move_memory(const opened_how& how, txn::engine& heap, rule what_cou
     if (!pointers)
         return pointers.error();
     const auto told = told_to(how.on_progress, heap.memory().accessible_bytes());
-    return heap.rewrite_addresses([&](std::byte* memory) { pointers->move(memory, address_of(heap) - base, told); });
+    return heap.rewrite_addresses([&](std::byte* memory) { pointers->move(memory, base, address_of(heap), told); });
 }
 
 result<void> move_for_good(const opened_how& how, std::unique_ptr<txn::engine>& heap) {

@@ -8,6 +8,8 @@
 
 #include <remanence/types/detail/fingerprint.hpp>
 
+#include <algorithm>
+#include <cxxabi.h>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -21,30 +23,34 @@ namespace {
 
 [[maybe_unused]] const bool k_is_known = (known_virtual_part = &k_virtual_part, true);
 
-/// Sizes of classes, by mangled names.
-class class_sizes {
+/// What the program tells of its classes, by mangled names.
+class program_classes {
 public:
-    void add(std::string_view name, std::size_t bytes) {
+    using fingerprint_function = const type_fingerprint& (*)();
+    void add(std::string_view name, fingerprint_function type) {
         const std::scoped_lock lock(guard_);
-        all_.emplace(name, bytes);
+        all_.emplace(name, type);
     }
-    [[nodiscard]] std::uint64_t find(std::string_view name) const {
+    [[nodiscard]] fingerprint_function find(std::string_view name) const {
         const std::scoped_lock lock(guard_);
         const auto found = all_.find(name);
-        return found != all_.end() ? found->second : 0;
+        return found != all_.end() ? found->second : nullptr;
     }
 
 private:
     mutable std::mutex guard_;
-    std::map<std::string, std::size_t, std::less<>> all_;
+    std::map<std::string, fingerprint_function, std::less<>> all_;
 };
 
-class_sizes& sizes() {
-    static undying<class_sizes> all; // used by users' static objects, too
+program_classes& known_classes() {
+    static undying<program_classes> all; // used by users' static objects, too
     return all.value;
 }
 
-std::uint64_t size_of_class(std::string_view mangled) { return sizes().find(mangled); }
+const type_fingerprint* type_of_class(std::string_view mangled) {
+    const auto type = known_classes().find(mangled);
+    return type != nullptr ? &type() : nullptr;
+}
 
 /// What typeid tells of an object whose class the program does not have.
 struct class_that_the_program_lacks {
@@ -85,7 +91,7 @@ public:
           settler_(of.memory(),
                    {reinterpret_cast<std::uint64_t>(&call_of_missing_class),
                     reinterpret_cast<std::uint64_t>(&typeid(class_that_the_program_lacks))},
-                   &size_of_class) {
+                   &type_of_class) {
         if (!of.options.read_only)
             of.engine().settle_vptrs_by(settler_);
     }
@@ -95,10 +101,10 @@ public:
             auto version = engine_.make_commit(order);
             if (version)
                 return version;
-            auto has_room = settler_.make_room();
-            if (!has_room)
-                return has_room.error();
-            if (!*has_room)
+            auto has_admitted = settler_.admit_classes();
+            if (!has_admitted)
+                return has_admitted.error();
+            if (!*has_admitted)
                 return version;
         }
     }
@@ -138,12 +144,22 @@ void serve(heap_impl& heap, const std::string& type, assumption made) {
 
 constinit const virtual_part k_virtual_part{serve};
 
-const virtual_part* know_class(const std::type_info& type, std::size_t bytes) noexcept {
+const virtual_part* know_class(const std::type_info& type, const type_fingerprint& (*fingerprint)()) noexcept {
     try {
-        sizes().add(type.name(), bytes);
-    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): its size is not checked then
+        known_classes().add(type.name(), fingerprint);
+    } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): objects of the class have no schema then
     }
     return &k_virtual_part;
+}
+
+bool has_virtual_bases(const std::type_info& type) noexcept { // NOLINT(misc-no-recursion): along the bases
+    if (const auto* const one = dynamic_cast<const abi::__si_class_type_info*>(&type))
+        return has_virtual_bases(*one->__base_type);
+    const auto* const many = dynamic_cast<const abi::__vmi_class_type_info*>(&type);
+    if (many == nullptr)
+        return false;
+    return std::any_of(many->__base_info, many->__base_info + many->__base_count,
+                       [](const auto& base) { return base.__is_virtual_p() || has_virtual_bases(*base.__base_type); });
 }
 
 void free_object(void* whole) noexcept {

@@ -32,8 +32,9 @@ struct class_entry {
     std::uint64_t object_bytes;  // size of an object; 0: not known
     std::uint32_t virtual_bases; // class_virtual_base structs
     std::uint32_t name_bytes;    // length of the name
+    std::uint64_t fingerprint;   // of the class, to find its schema in the type table; 0: not known
 };
-static_assert(sizeof(class_entry) == 24 && offsetof(class_entry, name_bytes) == 20);
+static_assert(sizeof(class_entry) == 32 && offsetof(class_entry, fingerprint) == 24);
 
 /// Where a vtable of the class stores how far a virtual base is from the subobject.
 struct class_virtual_base {

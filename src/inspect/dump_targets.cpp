@@ -1,5 +1,6 @@
 #include "inspect/dump_targets.hpp"
 
+#include "inspect/hidden_parts.hpp"
 #include "inspect/lone_objects.hpp"
 #include "inspect/object_parts.hpp"
 
@@ -91,7 +92,7 @@ void dump_targets::point(std::string& out, object_place pointer, std::uint64_t t
     const target_key key = key_of(*schema_, row, to);
     if (purpose_ == purpose::collecting) {
         if (targets_.try_emplace(key).second)
-            pending_.push_back({schema_, row, to, pointer.at});
+            add_target({schema_, row, to, pointer.at});
         return;
     }
     const auto found = targets_.find(key);
@@ -99,6 +100,32 @@ void dump_targets::point(std::string& out, object_place pointer, std::uint64_t t
         out += "null";
     else
         out += "{\"$ref\":" + found->second + '}';
+}
+
+void dump_targets::add_target(const target& found) {
+    pending_.push_back(found);
+    if (!has_vptr(found.schema->rows[found.row]))
+        return;
+    const object_classes::whole_object whole =
+        classes_->whole_of(reading_of(*found.schema).reader, {found.row, found.at});
+    pending_.back().is_base = true;
+    if (whole.of == nullptr || !says_members(*whole.of))
+        return;
+    const type_description& schema = *whole.of->schema;
+    const target_key key = key_of(schema, whole.place.row, whole.place.at);
+    if (key == key_of(*found.schema, found.row, found.at))
+        pending_.back().is_base = false;
+    else if (targets_.try_emplace(key).second)
+        pending_.push_back({&schema, whole.place.row, whole.place.at, found.pointer});
+}
+
+bool dump_targets::says_members(const object_classes::entry& of) {
+    if (!of.schema)
+        return false;
+    const auto [known, is_new] = says_members_.try_emplace(of.schema.get());
+    if (is_new)
+        known->second = hidden_parts(*of.schema, of.name).empty();
+    return known->second;
 }
 
 result<void> dump_targets::look(object_place object) {
@@ -135,6 +162,10 @@ result<void> dump_targets::look(object_place object) {
 }
 
 result<void> dump_targets::find() {
+    auto classes = object_classes::of(heap_);
+    if (!classes)
+        return classes.error();
+    classes_ = std::move(*classes);
     std::size_t looked_at = 0;
     do {
         REM_TRY(collect(looked_at));
@@ -267,6 +298,8 @@ bool dump_targets::is_located(const target& which) {
 
 result<bool> dump_targets::is_whole_object(const target& which) {
     object_reader& reader = reading_of(*which.schema).reader;
+    if (which.is_base)
+        return false;
     if (reader.size_of(which.row) == 0 || // the dump writes such an object as hidden
         parts_of_others_.contains(key_of(*which.schema, which.row, which.at)))
         return true;
@@ -310,8 +343,13 @@ result<std::string> dump_targets::why_refused(const target& which) {
     auto name = name_of_pointer(which.pointer);
     if (!name && !salvages())
         return name.error();
-    return (name ? *name : std::string("a pointer")) + " leads to a " + which.schema->name_of(which.row) + ' ' +
-           std::string(k_not_one_object) +
+    const std::string leads = (name ? *name : std::string("a pointer")) + " leads to a ";
+    if (which.is_base) {
+        const auto whole = classes_->whole_of(reading_of(*which.schema).reader, {which.row, which.at});
+        if (whole.of != nullptr && !says_members(*whole.of))
+            return leads + whole.of->name + ", of a class that does not say all its members (REM_REFLECT)";
+    }
+    return leads + which.schema->name_of(which.row) + ' ' + std::string(k_not_one_object) +
            ", so the dump might lack the others. Keep such objects in a container, or set the pointer to null";
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/result.hpp"
 #include "inspect/heap_schema.hpp"
+#include "inspect/object_classes.hpp"
 #include "inspect/object_reader.hpp"
 #include "inspect/object_text.hpp"
 #include "types/type_description.hpp"
@@ -17,6 +18,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -33,6 +35,7 @@ public:
         std::uint32_t row;
         std::uint64_t at;
         std::uint64_t pointer; // place of the first pointer that leads to this target
+        bool is_base = false;  // of an object with virtual functions, which is another target
     };
     /// The reader and the walk for objects of one schema.
     struct reading {
@@ -54,6 +57,8 @@ public:
     /// Reads each root without pointers once, so that damage is found before anything is written (OD1,
     /// object_dump.cpp). find() has already read the roots with pointers.
     result<void> look_at_objects();
+    /// Returns, after find(), the heap's classes with virtual functions.
+    [[nodiscard]] const object_classes& classes() const { return *classes_; }
     /// Returns, after find(), the targets that lie in no root. Each is an object of its own, whose number is its index.
     [[nodiscard]] const std::vector<target>& objects() const { return objects_; }
     /// Returns the bytes behind a lone object in its block, up to the last byte that is not 0.
@@ -92,6 +97,10 @@ private:
         }
     };
 
+    /// True if all parts of the class's objects are known.
+    bool says_members(const object_classes::entry& of);
+    /// Adds the target of a pointer that was not met before.
+    void add_target(const target& found);
     reading& reading_of(const types::type_description& schema);
     target_key key_of(const types::type_description& schema, std::uint32_t row, std::uint64_t at);
     /// Visits an object, and discards its text.
@@ -123,6 +132,8 @@ private:
     const std::vector<root_with_schema>& roots_;
     const std::vector<root_with_schema>& others_;
     const dump_manner& manner_;
+    std::optional<object_classes> classes_;
+    std::map<const types::type_description*, bool> says_members_;
     std::vector<root_with_schema> all_roots_; // the roots that with_others_ searches
     const std::vector<root_with_schema> no_roots_;
     // searches all roots, also those that are not written, to find the targets that lie in them

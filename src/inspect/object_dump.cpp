@@ -88,29 +88,43 @@ private:
     void put_head() {
         out_ += "{\"remanence_dump\":1,\"commit\":" + std::to_string(heap_.version) + '}';
         end_line();
-        for (const root_with_schema& root : roots_) {
-            if (!schemas_.try_emplace(root.schema.get(), schemas_.size()).second)
+        for (const root_with_schema& root : roots_)
+            put_schema(root.schema.get(), root.stored, root.description);
+        for (const object_classes::entry& each : targets_.classes().all()) {
+            if (!each.schema)
                 continue;
-            out_ += "{\"schema\":" + std::to_string(schemas_[root.schema.get()]) + ",\"types\":[";
-            for (std::uint32_t i = 0; i != root.schema->rows.size(); ++i) {
-                if (i != 0)
-                    out_ += ',';
-                put_dumped_row(out_, *root.schema, i);
-            }
-            out_ += "],\"fingerprint\":\"";
-            std::array<char, 16> hash{};
-            out_.append(hash.data(), std::to_chars(hash.data(), hash.data() + hash.size(), root.stored.hash, 16).ptr);
-            out_ += "\",\"algorithm\":" + std::to_string(root.stored.algorithm) +
-                    ",\"shapes\":" + std::to_string(root.stored.shapes);
-            if (root.stored.classes_hash != 0)
-                out_ += ",\"classes\":" + std::to_string(root.stored.classes_hash);
-            out_ += ",\"description\":\"";
-            put_hex(out_, root.description);
-            out_ += "\",\"layout\":\"";
-            put_hex(out_, root.schema->encode(types::row_contents::schema));
-            out_ += "\"}";
+            put_schema(each.schema.get(), each.told, {});
+            out_ += "{\"class\":";
+            put_json_bytes(out_, each.stored.name);
+            out_ += ",\"position\":" + std::to_string(each.stored.position) +
+                    ",\"schema\":" + std::to_string(schemas_[each.schema.get()]) + '}';
             end_line();
         }
+    }
+
+    /// Gives the schema a number, and writes its line, unless it has one.
+    void put_schema(const type_description* schema, const types::stored_schema& stored,
+                    const std::string& description) {
+        if (!schemas_.try_emplace(schema, schemas_.size()).second)
+            return;
+        out_ += "{\"schema\":" + std::to_string(schemas_[schema]) + ",\"types\":[";
+        for (std::uint32_t i = 0; i != schema->rows.size(); ++i) {
+            if (i != 0)
+                out_ += ',';
+            put_dumped_row(out_, *schema, i);
+        }
+        out_ += "],\"fingerprint\":\"";
+        std::array<char, 16> hash{};
+        out_.append(hash.data(), std::to_chars(hash.data(), hash.data() + hash.size(), stored.hash, 16).ptr);
+        out_ += "\",\"algorithm\":" + std::to_string(stored.algorithm) + ",\"shapes\":" + std::to_string(stored.shapes);
+        if (stored.classes_hash != 0)
+            out_ += ",\"classes\":" + std::to_string(stored.classes_hash);
+        out_ += ",\"description\":\"";
+        put_hex(out_, description);
+        out_ += "\",\"layout\":\"";
+        put_hex(out_, schema->encode(types::row_contents::schema));
+        out_ += "\"}";
+        end_line();
     }
 
     result<void> put_root(const root_with_schema& root) {

@@ -1,10 +1,13 @@
 // Implements `rem get`: follows a path from a root to a part of the root's object.
 #include "base/put_utf8.hpp"
 #include "inspect/heap_schema.hpp"
+#include "inspect/object_classes.hpp"
 #include "inspect/object_reader.hpp"
 #include "inspect/object_text.hpp"
 
 #include <charconv>
+#include <map>
+#include <memory>
 #include <utility>
 
 namespace remanence::inspect {
@@ -141,10 +144,20 @@ struct pointers_by_place : object_walk::listener {
     }
 };
 
+/// An object, and the reader that has its schema.
+struct found_object {
+    object_reader* reader;
+    object_place place;
+
+    [[nodiscard]] const type_row& row() const { return reader->row(place.row); }
+};
+
 class path_follower {
 public:
-    path_follower(object_reader& reader, object_place root, std::string name)
-        : reader_(reader), at_({root}), shown_(std::move(name)) {}
+    path_follower(const heap_to_read& heap, const root_with_schema& root, object_classes classes)
+        : heap_(heap), classes_(std::move(classes)), shown_(root.name) {
+        at_ = {{reader_of(*root.schema), {root.schema->root, root.object}}};
+    }
 
     result<void> follow(const wanted_step& next) {
         if (are_of_a_key_) {
@@ -168,18 +181,18 @@ public:
     }
     /// If the path ends at a pointer, goes on to the pointer's target. A null pointer stays null.
     result<void> end() {
-        for (object_place& each : at_) {
-            if (reader_.row(each.row).kind != type_kind::pointer)
+        for (found_object& each : at_) {
+            if (each.row().kind != type_kind::pointer)
                 continue;
-            auto to = reader_.target(each);
+            auto to = each.reader->target(each.place);
             if (!to)
                 return to.error();
             if (*to != 0)
-                each = {reader_.row(each.row).parts.front().type, *to};
+                each = target(each, *to);
         }
         return {};
     }
-    [[nodiscard]] const std::vector<object_place>& found() const { return at_; }
+    [[nodiscard]] const std::vector<found_object>& found() const { return at_; }
     /// True if the path ends at a key of a multimap. Its value is a list of elements, even if there is only one.
     [[nodiscard]] bool are_of_a_key() const { return are_of_a_key_; }
 
@@ -193,70 +206,88 @@ private:
         const auto read = std::from_chars(of.index.data(), end, value);
         return of.is_member || read.ec != std::errc() || read.ptr != end ? std::nullopt : std::optional(value);
     }
+    object_reader* reader_of(const types::type_description& schema) {
+        auto& known = readers_[&schema];
+        if (!known)
+            known = std::make_unique<object_reader>(heap_.bytes, heap_.path, heap_.base, heap_.end, schema);
+        return known.get();
+    }
+    /// Returns the target of a pointer. An object with virtual functions is one of its own class.
+    found_object target(const found_object& pointer, std::uint64_t to) {
+        const object_place place{pointer.row().parts.front().type, to};
+        if (has_vptr(pointer.reader->row(place.row))) {
+            const object_classes::whole_object whole = classes_.whole_of(*pointer.reader, place);
+            if (whole.of != nullptr && whole.of->schema)
+                return {reader_of(*whole.of->schema), whole.place};
+        }
+        return {pointer.reader, place};
+    }
     /// Follows pointers, optionals and variants, for which a path has no steps.
-    result<object_place> look_through(object_place at, const wanted_step& wanted) {
+    result<found_object> look_through(found_object at, const wanted_step& wanted) {
         constexpr int k_times = 64;
         for (int i = 0; i != k_times; ++i) {
-            const type_row& row = reader_.row(at.row);
+            const type_row& row = at.row();
             if (row.kind == type_kind::pointer) {
-                auto to = reader_.target(at);
+                auto to = at.reader->target(at.place);
                 if (!to)
                     return to.error();
                 if (*to == 0)
                     return fail(errc::not_found,
                                 "there is no " + wanted.shown + ": the pointer " + shown_ + " is null.");
-                at = {row.parts.front().type, *to};
+                at = target(at, *to);
             } else if (row.shape == detail::shape_kind::optional || row.shape == detail::shape_kind::variant) {
-                auto held = reader_.held(at);
+                auto held = at.reader->held(at.place);
                 if (!held)
                     return held.error();
                 if (!*held)
                     return fail(errc::not_found, "there is no " + wanted.shown + ": " + shown_ + " is empty.");
-                at = **held;
+                at.place = **held;
             } else if (row.shape == detail::shape_kind::same_as_part) {
-                at = {row.parts[row.numbers[0]].type, at.at};
+                at.place.row = row.parts[row.numbers[0]].type;
             } else {
                 return at;
             }
         }
         return at;
     }
-    result<void> member(object_place of, const wanted_step& wanted) {
-        const type_row& row = reader_.row(of.row);
+    result<void> member(const found_object& of, const wanted_step& wanted) {
+        const type_row& row = of.row();
         const std::vector<type_part>* const parts = members_of(row);
         if (parts == nullptr)
-            return fail(errc::not_found, "there is no " + wanted.shown + ": " + reader_.schema().name_of(of.row) +
+            return fail(errc::not_found, "there is no " + wanted.shown + ": " +
+                                             of.reader->schema().name_of(of.place.row) +
                                              " has no members that are known.");
         std::string known;
         for (const type_part& part : *parts) {
-            const auto place = reader_.member(of, part);
+            const auto place = of.reader->member(of.place, part);
             if (!place)
                 continue;
-            const std::string name = member_name(reader_.schema(), part);
+            const std::string name = member_name(of.reader->schema(), part);
             if (name == wanted.member) {
-                at_ = {*place};
+                at_ = {{of.reader, *place}};
                 return {};
             }
             known += (known.empty() ? "" : ", ") + name;
         }
         return fail(errc::not_found, "there is no " + wanted.shown + ": the members of " +
-                                         reader_.schema().name_of(of.row) + " are " + known + ".");
+                                         of.reader->schema().name_of(of.place.row) + " are " + known + ".");
     }
-    result<void> element(object_place of, const wanted_step& wanted) {
-        if (!reader_.is_container(of.row)) {
-            return fail(errc::not_found, "there is no " + wanted.shown + ": " + reader_.schema().name_of(of.row) +
+    result<void> element(const found_object& of, const wanted_step& wanted) {
+        if (!of.reader->is_container(of.place.row)) {
+            return fail(errc::not_found, "there is no " + wanted.shown + ": " +
+                                             of.reader->schema().name_of(of.place.row) +
                                              " has no elements that are known.");
         }
-        std::vector<object_place> all;
-        if (reader_.is_map(of.row)) {
+        std::vector<found_object> all;
+        if (of.reader->is_map(of.place.row)) {
             pointers_by_place pointers;
-            object_walk walk(reader_, pointers);
+            object_walk walk(*of.reader, pointers);
             std::string key;
-            REM_TRY(reader_.for_each_element(of, [&](const element_place& each) -> result<bool> {
+            REM_TRY(of.reader->for_each_element(of.place, [&](const element_place& each) -> result<bool> {
                 key.clear();
                 REM_TRY(walk.put(key, each.key));
                 if (key == wanted.index)
-                    all.push_back(each.value);
+                    all.push_back({of.reader, each.value});
                 return true;
             }));
         } else {
@@ -264,22 +295,24 @@ private:
             if (!index)
                 return none(wanted);
             std::uint64_t left = *index;
-            REM_TRY(reader_.for_each_element(of, [&](const element_place& each) -> result<bool> {
+            REM_TRY(of.reader->for_each_element(of.place, [&](const element_place& each) -> result<bool> {
                 if (left-- != 0)
                     return true;
-                all.push_back(each.value);
+                all.push_back({of.reader, each.value});
                 return false;
             }));
         }
         if (all.empty())
             return none(wanted);
         at_ = std::move(all);
-        are_of_a_key_ = reader_.is_map(of.row) && has_several_of_a_key(reader_.row(of.row));
+        are_of_a_key_ = of.reader->is_map(of.place.row) && has_several_of_a_key(of.row());
         return {};
     }
 
-    object_reader& reader_;
-    std::vector<object_place> at_;
+    const heap_to_read& heap_;
+    const object_classes classes_;
+    std::map<const types::type_description*, std::unique_ptr<object_reader>> readers_;
+    std::vector<found_object> at_;
     bool are_of_a_key_ = false; // at_ lists the elements of one key of a multimap
     std::string shown_;         // the path up to at_, for messages
 };
@@ -318,19 +351,21 @@ result<void> get_object(inspection& heap, std::string_view path, const std::func
                         " consists of: no program of a release that stores it has committed since.",
                     heap.path());
     }
-    object_reader reader(heap, heap.path(), heap.super().base, heap.heap_bytes_end(), *root->schema);
-    path_follower follower(reader, {root->schema->root, root->object}, root->name);
+    auto classes = object_classes::of(*place);
+    if (!classes)
+        return classes.error();
+    path_follower follower(*place, *root, std::move(*classes));
     for (const wanted_step& each : *steps)
         REM_TRY(follower.follow(each));
     REM_TRY(follower.end());
     pointers_by_place pointers;
-    object_walk walk(reader, pointers);
     std::string text;
     const bool is_list = follower.are_of_a_key();
     for (std::size_t i = 0; i != follower.found().size(); ++i) {
         if (is_list)
             text += i == 0 ? '[' : ',';
-        REM_TRY(walk.put(text, follower.found()[i]));
+        const found_object& each = follower.found()[i];
+        REM_TRY(object_walk(*each.reader, pointers).put(text, each.place));
     }
     if (is_list)
         text += ']';

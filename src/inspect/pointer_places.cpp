@@ -1,7 +1,9 @@
 #include "inspect/pointer_places.hpp"
 
 #include "base/units.hpp"
+#include "format/class_table.hpp"
 #include "inspect/lone_objects.hpp"
+#include "inspect/object_classes.hpp"
 #include "inspect/object_reader.hpp"
 #include "inspect/seen_targets.hpp"
 #include "inspect/sorted_blocks.hpp"
@@ -9,6 +11,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,40 +22,53 @@ namespace remanence::inspect {
 using detail::shape_kind;
 using types::type_row;
 
-void pointer_places::add(std::uint64_t at) {
+void word_places::add(std::uint64_t at) {
     if (contains(at))
         return;
     ++count_;
-    if (at % k_address_bytes != 0)
+    if (at % k_address_bytes != 0) {
         unaligned_.insert(at);
-    else
-        bits_[at / k_bytes_each] |= std::uint64_t{1} << at / k_address_bytes % 64;
+        return;
+    }
+    if (bits_.empty())
+        bits_.resize((heap_bytes_ + k_part_bytes - 1) / k_part_bytes);
+    bits_[at / k_part_bytes] |= std::uint64_t{1} << at / k_address_bytes % 64;
 }
 
-bool pointer_places::contains(std::uint64_t at) const {
+bool word_places::contains(std::uint64_t at) const {
     if (at % k_address_bytes != 0)
         return unaligned_.contains(at);
-    return at / k_bytes_each < bits_.size() && (bits_[at / k_bytes_each] >> at / k_address_bytes % 64 & 1U) != 0;
+    return at / k_part_bytes < bits_.size() && (bits_[at / k_part_bytes] >> at / k_address_bytes % 64 & 1U) != 0;
 }
 
-void pointer_places::move(std::byte* memory, std::uint64_t distance,
-                          const std::function<void(std::uint64_t)>& told) const {
-    constexpr std::uint64_t k_told_each = MiB / k_bytes_each;
+void word_places::move_part(std::byte* memory, std::uint64_t part, std::uint64_t distance) const {
     const auto move_one = [&](std::uint64_t at) {
         std::uint64_t word = 0;
         std::memcpy(&word, memory + at, sizeof word);
         word += distance;
         std::memcpy(memory + at, &word, sizeof word);
     };
-    for (std::uint64_t i = 0; i != bits_.size(); ++i) {
-        if (i % k_told_each == 0)
-            told(i * k_bytes_each);
-        for (std::uint64_t bits = bits_[i]; bits != 0; bits &= bits - 1)
-            move_one(i * k_bytes_each + static_cast<std::uint64_t>(std::countr_zero(bits)) * k_address_bytes);
+    if (!bits_.empty()) {
+        for (std::uint64_t bits = bits_[part / k_part_bytes]; bits != 0; bits &= bits - 1)
+            move_one(part + static_cast<std::uint64_t>(std::countr_zero(bits)) * k_address_bytes);
     }
-    for (const std::uint64_t at : unaligned_)
-        move_one(at);
-    told(bits_.size() * k_bytes_each);
+    if (!unaligned_.empty()) {
+        const auto end = unaligned_.lower_bound(part + k_part_bytes);
+        for (auto each = unaligned_.lower_bound(part); each != end; ++each)
+            move_one(*each);
+    }
+}
+
+void pointer_places::move(std::byte* memory, std::uint64_t old_base, std::uint64_t base,
+                          const std::function<void(std::uint64_t)>& told) const {
+    const std::uint64_t distance_of_vptrs = format::stalls_of(base) - format::stalls_of(old_base);
+    for (std::uint64_t part = 0; part < bytes; part += word_places::k_part_bytes) {
+        if (part % MiB == 0)
+            told(part);
+        pointers.move_part(memory, part, base - old_base);
+        vptrs.move_part(memory, part, distance_of_vptrs);
+    }
+    told(bytes);
 }
 
 namespace {
@@ -87,14 +103,32 @@ struct part_of_object {
     object_of_root object;
 };
 
+class object_pointers;
+
 /// What all roots of a heap share.
 struct findings {
-    findings(const heap_to_read& in, std::vector<heap_range> all)
-        : heap(in), blocks(std::move(all)), seen(blocks), places(in.end), is_doubtful(blocks.size()) {}
+    findings(const heap_to_read& in, std::vector<heap_range> all, object_classes known)
+        : heap(in),
+          blocks(std::move(all)),
+          seen(blocks),
+          classes(std::move(known)),
+          places(in.end),
+          is_doubtful(blocks.size()) {}
+
+    /// Returns the visit of the objects of a class. `like`: the root that led to the first of them.
+    object_pointers& visit_of(const object_classes::entry& of_class, const root_with_schema& like);
+    /// True if a value depends on the heap's base.
+    [[nodiscard]] bool is_address(std::uint64_t value) const {
+        return is_used_address(heap, blocks, value) || classes.find(value) != nullptr;
+    }
 
     const heap_to_read& heap;
     const sorted_blocks blocks;
     seen_targets seen;
+    const object_classes classes;
+    std::uint32_t types = 0; // that have a number in `seen`
+    std::vector<std::unique_ptr<object_pointers>> visits;
+    std::map<const types::type_description*, object_pointers*> of_classes;
     pointer_places places;
     std::vector<doubtful> doubts;
     std::vector<bool> is_doubtful; // for each block
@@ -108,22 +142,37 @@ struct findings {
     }
 };
 
-class root_pointers final : reference_listener {
+/// Finds the pointers in the objects that a root leads to, by the root's schema; or in those of a class with virtual
+/// functions.
+class object_pointers final : reference_listener {
 public:
-    /// `root` must outlive this object. `first_type`: the number of its first type in findings::seen.
-    root_pointers(findings& all, const root_with_schema& root, std::uint32_t first_type)
+    object_pointers(findings& all, root_with_schema root)
         : all_(all),
-          of_(root),
-          schema_(*root.schema),
-          root_{schema_.root, root.object},
-          reader_(all.heap.bytes, all.heap.path, all.heap.base, all.heap.end, schema_),
+          of_(std::move(root)),
+          schema_(*of_.schema),
+          root_{schema_.root, of_.object},
+          reader_(all_.heap.bytes, all_.heap.path, all_.heap.base, all_.heap.end, schema_),
           walk_(reader_, *this),
-          first_type_(first_type) {}
+          first_type_(all_.types) {
+        all_.types += static_cast<std::uint32_t>(schema_.rows.size());
+    }
 
-    /// Finds the pointers in all objects that the root owns or leads to.
-    result<void> run() {
-        REM_TRY(refuse_addresses_as_keys());
-        REM_TRY(visit(root_));
+    /// Errors: errc::not_supported for hash containers whose keys hold pointers.
+    result<void> refuse_addresses_as_keys() {
+        for (std::uint32_t i = 0; i != schema_.rows.size(); ++i) {
+            const type_row& row = schema_.rows[i];
+            const bool hashes = row.shape == shape_kind::hash_chain || row.shape == shape_kind::hash_table;
+            if (hashes && holds_pointer(row.parts[0].type))
+                return refused("may lead to a " + schema_.name_of(i) +
+                               ", whose elements lie where the addresses in their keys put them");
+        }
+        return {};
+    }
+    /// Finds the pointers in the root's object, and in all that it owns.
+    result<void> visit_root() { return visit(root_); }
+    [[nodiscard]] bool has_targets() const { return !targets_.empty(); }
+    /// Finds the pointers in the objects that pointers lead to.
+    result<void> follow() {
         while (!targets_.empty()) {
             const object_place next = targets_.back();
             targets_.pop_back();
@@ -135,6 +184,11 @@ public:
                 return done;
         }
         return {};
+    }
+    /// Adds a whole object of the class.
+    void add_whole(object_place object) {
+        if (all_.seen.insert(object.at, first_type_ + object.row))
+            targets_.push_back(object);
     }
     /// Finds out which of the parts, sorted by place, are parts of what this root leads to.
     result<void> find_parts() {
@@ -148,16 +202,6 @@ public:
     }
 
 private:
-    result<void> refuse_addresses_as_keys() {
-        for (std::uint32_t i = 0; i != schema_.rows.size(); ++i) {
-            const type_row& row = schema_.rows[i];
-            const bool hashes = row.shape == shape_kind::hash_chain || row.shape == shape_kind::hash_table;
-            if (hashes && holds_pointer(row.parts[0].type))
-                return refused("may lead to a " + schema_.name_of(i) +
-                               ", whose elements lie where the addresses in their keys put them");
-        }
-        return {};
-    }
     /// True if objects of a row, or what they own, may hold a pointer.
     [[nodiscard]] bool holds_pointer(std::uint32_t index) const {
         std::vector<bool> is_listed(schema_.rows.size());
@@ -238,7 +282,7 @@ private:
         std::memcpy(&value, *found, sizeof value);
         if (value - all_.heap.base >= all_.heap.end)
             return {};
-        all_.places.add(at);
+        all_.places.pointers.add(at);
         return value - all_.heap.base;
     }
     void pointer(object_place pointer) override {
@@ -247,9 +291,29 @@ private:
         const auto to = add(pointer.at);
         if (!to)
             return;
-        const std::uint32_t row = reader_.row(pointer.row).parts.front().type;
-        if (all_.seen.insert(*to, first_type_ + row))
-            targets_.push_back({row, *to});
+        add({reader_.row(pointer.row).parts.front().type, *to});
+    }
+    /// Adds the target of a pointer.
+    void add(object_place target) {
+        if (!all_.seen.insert(target.at, first_type_ + target.row))
+            return;
+        if (!has_vptr(reader_.row(target.row))) {
+            targets_.push_back(target);
+            return;
+        }
+        const object_classes::whole_object whole = all_.classes.whole_of(reader_, target);
+        if (whole.of != nullptr && whole.of->schema)
+            all_.visit_of(*whole.of, of_).add_whole(whole.place);
+        else if (const std::size_t block = all_.blocks.index_of(target.at); block != sorted_blocks::k_none)
+            all_.doubt(block, {&of_, target.row});
+    }
+    void vptr(std::uint64_t at) override {
+        auto found = reader_.bytes(at, k_address_bytes);
+        std::uint64_t value = 0;
+        if (found)
+            std::memcpy(&value, *found, sizeof value);
+        if (!is_finding_parts_ && all_.classes.find(value) != nullptr)
+            all_.places.vptrs.add(at);
     }
     void link(std::uint64_t at) override {
         if (!is_finding_parts_)
@@ -273,7 +337,7 @@ private:
     }
 
     findings& all_;
-    const root_with_schema& of_;
+    const root_with_schema of_; // of a class: the root that led to it, with the schema of the class
     const types::type_description& schema_;
     const object_place root_;
     object_reader reader_;
@@ -283,6 +347,17 @@ private:
     const std::uint32_t first_type_;
     bool is_finding_parts_ = false;
 };
+
+object_pointers& findings::visit_of(const object_classes::entry& of_class, const root_with_schema& like) {
+    object_pointers*& known = of_classes[of_class.schema.get()];
+    if (known == nullptr) {
+        root_with_schema named = like;
+        named.object = 0;
+        named.schema = of_class.schema;
+        known = visits.emplace_back(std::make_unique<object_pointers>(*this, std::move(named))).get();
+    }
+    return *known;
+}
 
 result<void> refuse_doubts(const findings& all) {
     const heap_to_read& heap = all.heap;
@@ -294,7 +369,7 @@ result<void> refuse_doubts(const findings& all) {
             std::uint64_t value = 0;
             std::memcpy(&value, *bytes + i, sizeof value);
             const std::uint64_t at = each.bytes.offset + i;
-            if (is_used_address(heap, all.blocks, value) && !all.places.contains(at))
+            if (all.is_address(value) && !all.places.pointers.contains(at) && !all.places.vptrs.contains(at))
                 return fail(errc::not_supported,
                             each.object.text() + "; at heap offset " + std::to_string(at) +
                                 " it holds what may be a pointer, but nothing says so",
@@ -307,14 +382,15 @@ result<void> refuse_doubts(const findings& all) {
 } // namespace
 
 result<pointer_places> pointers_of(const heap_to_read& heap, std::vector<heap_range> blocks) {
-    findings all(heap, std::move(blocks));
+    auto classes = object_classes::of(heap);
+    if (!classes)
+        return classes.error();
+    findings all(heap, std::move(blocks), std::move(*classes));
     if (heap.header == nullptr)
         return std::move(all.places);
     auto roots = roots_with_schema(heap);
     if (!roots)
         return roots.error();
-    std::uint32_t types = 0;
-    std::vector<std::unique_ptr<root_pointers>> walks;
     for (const root_with_schema& root : *roots) {
         if (root.position_independent)
             continue;
@@ -322,14 +398,21 @@ result<pointer_places> pointers_of(const heap_to_read& heap, std::vector<heap_ra
             return fail(errc::not_supported,
                         "the root \"" + root.name + "\" is a " + root.type + ", whose members are not known",
                         heap.path);
-        walks.push_back(std::make_unique<root_pointers>(all, root, types));
-        types += static_cast<std::uint32_t>(root.schema->rows.size());
-        REM_TRY(walks.back()->run());
+        object_pointers& visit = *all.visits.emplace_back(std::make_unique<object_pointers>(all, root));
+        REM_TRY(visit.refuse_addresses_as_keys());
+        REM_TRY(visit.visit_root());
     }
+    const auto has_targets = [](const auto& each) { return each->has_targets(); };
+    while (std::any_of(all.visits.begin(), all.visits.end(), has_targets)) {
+        for (std::size_t i = 0; i != all.visits.size(); ++i) // a visit may add the visit of a class
+            REM_TRY(all.visits[i]->follow());
+    }
+    for (const auto& [schema, visit] : all.of_classes)
+        REM_TRY(visit->refuse_addresses_as_keys());
     std::sort(all.parts.begin(), all.parts.end(),
               [](const part_of_object& a, const part_of_object& b) { return a.at < b.at; });
-    for (auto each = walks.begin(); each != walks.end() && !all.parts.empty(); ++each)
-        REM_TRY((*each)->find_parts());
+    for (std::size_t i = 0; i != all.visits.size() && !all.parts.empty(); ++i)
+        REM_TRY(all.visits[i]->find_parts());
     for (const part_of_object& each : all.parts) {
         if (!each.type.empty())
             all.doubt(all.blocks.index_of(each.at), each.object);
@@ -339,6 +422,9 @@ result<pointer_places> pointers_of(const heap_to_read& heap, std::vector<heap_ra
 }
 
 result<pointer_places> words_like_pointers(const heap_to_read& heap, const std::vector<heap_range>& blocks) {
+    auto classes = object_classes::of(heap);
+    if (!classes)
+        return classes.error();
     const sorted_blocks sorted(blocks);
     pointer_places places(heap.end);
     for (const heap_range& each : blocks) {
@@ -353,7 +439,9 @@ result<pointer_places> words_like_pointers(const heap_to_read& heap, const std::
             std::uint64_t value = 0;
             std::memcpy(&value, *bytes + (at - begin), sizeof value);
             if (is_used_address(heap, sorted, value))
-                places.add(at);
+                places.pointers.add(at);
+            else if (classes->find(value) != nullptr)
+                places.vptrs.add(at);
         }
     }
     return places;

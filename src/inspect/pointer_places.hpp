@@ -26,24 +26,39 @@
 
 namespace remanence::inspect {
 
-/// Places of words, as heap offsets. Takes one bit for each word of the heap.
-class pointer_places {
+/// Places of words, as heap offsets. Takes one bit for each word of the heap, once it has a place.
+class word_places {
 public:
-    explicit pointer_places(std::uint64_t heap_bytes) : bits_((heap_bytes + k_bytes_each - 1) / k_bytes_each) {}
+    explicit word_places(std::uint64_t heap_bytes) : heap_bytes_(heap_bytes) {}
 
     void add(std::uint64_t at);
     [[nodiscard]] bool contains(std::uint64_t at) const;
     [[nodiscard]] std::uint64_t count() const { return count_; }
-    /// Adds `distance` to each of the words. `memory` is where the heap lies. Calls `told` now and then with how many
-    /// bytes of the heap are done. O(heap / 512, and places).
-    void move(std::byte* memory, std::uint64_t distance, const std::function<void(std::uint64_t done)>& told) const;
+    /// Adds `distance` to the words that begin in a part of the heap. `memory` is where the heap lies. `part`: a multiple
+    /// of k_part_bytes.
+    void move_part(std::byte* memory, std::uint64_t part, std::uint64_t distance) const;
+    static constexpr std::uint64_t k_part_bytes = 64 * k_address_bytes; // for each number in bits_
 
 private:
-    static constexpr std::uint64_t k_bytes_each = 64 * k_address_bytes; // of the heap, for each number in bits_
-
+    std::uint64_t heap_bytes_;
     std::vector<std::uint64_t> bits_;
     std::set<std::uint64_t> unaligned_; // places that are no multiples of 8
     std::uint64_t count_ = 0;
+};
+
+/// All words of a heap that depend on its base.
+struct pointer_places {
+    explicit pointer_places(std::uint64_t heap_bytes) : bytes(heap_bytes), pointers(heap_bytes), vptrs(heap_bytes) {}
+
+    std::uint64_t bytes; // of the heap
+    word_places pointers;
+    word_places vptrs; // of objects with virtual functions
+
+    [[nodiscard]] std::uint64_t count() const { return pointers.count() + vptrs.count(); }
+    /// Rewrites the words for another base. `memory` is where the heap lies. Calls `told` now and then with how many
+    /// bytes of the heap are done. O(heap / 512, and places).
+    void move(std::byte* memory, std::uint64_t old_base, std::uint64_t base,
+              const std::function<void(std::uint64_t done)>& told) const;
 };
 
 /// `blocks`: all blocks of the heap, sorted. Memory must not change meanwhile. errc::not_supported, with a sentence that
@@ -51,8 +66,8 @@ private:
 /// O(heap), in time; memory O(blocks and pointers).
 result<pointer_places> pointers_of(const heap_to_read& heap, std::vector<heap_range> blocks);
 
-/// Returns every aligned word in a block whose value is an address in a block, or the one that allocators store: a
-/// guess.
+/// Returns every aligned word in a block whose value is an address in a block, or the one that allocators store, or that
+/// of a vptr: a guess.
 result<pointer_places> words_like_pointers(const heap_to_read& heap, const std::vector<heap_range>& blocks);
 
 } // namespace remanence::inspect

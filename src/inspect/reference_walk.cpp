@@ -105,9 +105,9 @@ bool referring_rows::find(std::uint32_t index) { // NOLINT(misc-no-recursion)
         return reader_.size_of(index) >= k_address_bytes;
     case form::members: {
         const std::vector<type_part>& members = *members_of(row);
-        return leaves_out(index) || std::any_of(members.begin(), members.end(), [&](const type_part& each) {
-                   return each.offset && refers(each.type);
-               });
+        return has_vptr(row) || leaves_out(index) ||
+               std::any_of(members.begin(), members.end(),
+                           [&](const type_part& each) { return each.offset && refers(each.type); });
     }
     case form::array:
         return refers(row.parts[0].type);
@@ -191,6 +191,8 @@ result<void> reference_walk::look(object_place of) { // NOLINT(misc-no-recursion
 }
 
 result<void> reference_walk::look_at_members(object_place of) { // NOLINT(misc-no-recursion)
+    if (has_vptr(reader_.row(of.row)))
+        listener_.vptr(of.at);
     for (const type_part& each : *members_of(reader_.row(of.row))) {
         if (each.offset)
             REM_TRY(look({each.type, of.at + *each.offset}));

@@ -31,6 +31,8 @@ public:
     virtual void pointer(object_place /*pointer*/) {}
     /// A word in which a container keeps an address of its own memory or of itself, or null.
     virtual void link(std::uint64_t /*at*/) {}
+    /// The vptr of an object with virtual functions, or of its base.
+    virtual void vptr(std::uint64_t /*at*/) {}
     /// A place in a block that the object has allocated.
     virtual void owned(std::uint64_t /*at*/) {}
     /// Objects that lie side by side, and are not part of a larger one that was told.

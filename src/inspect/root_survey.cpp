@@ -1,5 +1,7 @@
 #include "inspect/root_survey.hpp"
 
+#include "inspect/heap_schema.hpp"
+#include "inspect/object_classes.hpp"
 #include "inspect/root_walk.hpp"
 #include "types/root_reader.hpp"
 #include "types/schema_table.hpp"
@@ -141,6 +143,28 @@ result<void> check_schemas(inspection& heap, const std::vector<surveyed_root>& r
         } else if (types::bytes_of_root(**schema) > root.bytes) {
             REM_TRY(damaged(types::smaller_than_schema(root.name, heap.path()), stored->place));
         }
+    }
+    return {};
+}
+
+result<void> check_classes(inspection& heap) {
+    auto header = heap.header();
+    if (!header || *header == nullptr || (*header)->class_table == 0)
+        return {};
+    const std::uint64_t table = (*header)->class_table;
+    auto place = to_read(heap);
+    if (!place)
+        return place.error();
+    const auto classes = object_classes::of(*place);
+    if (!classes && !is_damage(classes.why().code))
+        return unexpected(classes.why());
+    if (!classes) {
+        heap.note(classes.why());
+    } else if (heap.knows_blocks() && !heap.block_of(table)) {
+        heap.note({errc::corrupt,
+                   "the table of classes of " + heap.path() +
+                       " does not lie in an allocated block, but at heap offset " + std::to_string(table),
+                   heap.path(), 0, heap.file_offset(table)});
     }
     return {};
 }

@@ -27,6 +27,10 @@ void check_roots(inspection& heap, const std::vector<surveyed_root>& roots);
 /// programs cannot look into a root whose schema is damaged. O(roots and their types).
 result<void> check_schemas(inspection& heap, const std::vector<surveyed_root>& roots);
 
+/// Checks that the table of classes with virtual functions can be read, and the schemas of these classes. Adds damage to
+/// problems(). O(classes).
+result<void> check_classes(inspection& heap);
+
 /// Does the same as check_roots(), and finds out for each root whether it is whole. Must be called after check_all().
 /// O(roots · heap) if there is damage, else O(roots).
 result<void> survey_roots(inspection& heap, std::vector<surveyed_root>& roots);

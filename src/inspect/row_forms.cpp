@@ -1,5 +1,7 @@
 #include "inspect/row_forms.hpp"
 
+#include <remanence/types/detail/virtual_functions.hpp>
+
 #include <algorithm>
 
 namespace remanence::inspect {
@@ -116,6 +118,12 @@ const std::vector<type_part>* members_of(const type_row& row) {
         return &row.fields;
     return row.kind == type_kind::members ? &row.parts : nullptr;
 }
+
+bool has_vptr(const type_row& row) {
+    return row.kind == type_kind::object && row.note.ends_with(detail::k_virtual_note);
+}
+
+bool have_vptrs(const type_description& type) { return std::any_of(type.rows.begin(), type.rows.end(), has_vptr); }
 
 std::uint64_t extent_of(const type_row& row) { return row.kind == type_kind::array ? row.extent : row.numbers[0]; }
 

@@ -55,6 +55,10 @@ struct element_rows {
 [[nodiscard]] bool is_told_by_bytes(const types::type_row& row);
 /// Returns the members of a class, stated or visible; null if none are known.
 [[nodiscard]] const std::vector<types::type_part>* members_of(const types::type_row& row);
+/// True for a class with virtual functions: its objects begin with a vptr, which belongs to no member.
+[[nodiscard]] bool has_vptr(const types::type_row& row);
+/// True if an object of the type, or one to which it leads, may have virtual functions.
+[[nodiscard]] bool have_vptrs(const types::type_description& type);
 /// Returns the number of elements of an array, built-in or std::array.
 [[nodiscard]] std::uint64_t extent_of(const types::type_row& row);
 /// True if the number has a unit, like those of std::chrono. A number with another unit is of another type.

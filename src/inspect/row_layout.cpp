@@ -72,6 +72,8 @@ std::vector<byte_range> rest_of(const types::type_description& schema, std::uint
         if (each.offset && !is_empty_class(schema.rows[each.type]))
             taken.push_back({*each.offset, size_of(schema, each.type)});
     }
+    if (has_vptr(row))
+        taken.push_back({0, k_word});
     std::sort(taken.begin(), taken.end(), [](const byte_range& a, const byte_range& b) { return a.at < b.at; });
     taken.push_back({row.size, 0});
     std::vector<byte_range> rest;

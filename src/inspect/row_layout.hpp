@@ -41,7 +41,7 @@ struct byte_range {
     std::uint64_t at, count;
     friend bool operator==(const byte_range&, const byte_range&) = default;
 };
-/// Returns the ranges in which no member with a known place lies, counted from the object's beginning. They contain
+/// Returns the ranges in which no member with a known place and no vptr lies, counted from the object's beginning. They contain
 /// bit-fields, bytes that a class leaves out, and padding. Precondition: the row has members.
 [[nodiscard]] std::vector<byte_range> rest_of(const types::type_description& schema, std::uint32_t row);
 /// Sets the bits of those bit-fields whose place is known. `rest` holds the bytes of these ranges, joined. `is_one`

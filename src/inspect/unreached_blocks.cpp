@@ -2,6 +2,7 @@
 
 #include "base/units.hpp"
 #include "inspect/lone_objects.hpp"
+#include "inspect/object_classes.hpp"
 #include "inspect/object_reader.hpp"
 #include "inspect/reference_walk.hpp"
 #include "inspect/seen_targets.hpp"
@@ -12,7 +13,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace remanence::inspect {
@@ -110,27 +113,48 @@ struct owned_target {
     std::string type; // name of what the pointer leads to
 };
 
-/// Visits the objects that one root leads to.
-class root_reach final : reference_listener {
+class object_reach;
+
+/// What the visits of all roots and classes share.
+struct everything {
+    everything(const heap_to_read& in, std::vector<heap_range> blocks, object_classes known)
+        : heap(in), marked(in, std::move(blocks)), seen(marked.blocks()), classes(std::move(known)) {}
+
+    /// Returns the visit of the objects of a class.
+    object_reach& reach_of(const std::shared_ptr<const types::type_description>& schema_of_class);
+
+    const heap_to_read& heap;
+    marked_blocks marked;
+    seen_targets seen;
+    const object_classes classes;
+    std::uint32_t types = 0; // that have a number in `seen`
+    std::vector<std::unique_ptr<object_reach>> visits;
+    std::map<const types::type_description*, object_reach*> of_classes;
+};
+
+/// Visits the objects that a root leads to, by the root's schema; or those of a class with virtual functions.
+class object_reach final : reference_listener {
 public:
-    /// `opaque`: by_addresses or by_all_links. `first_type`: the number of the first type of the root in `seen`.
-    root_reach(const heap_to_read& heap, const root_with_schema& root, marked_blocks& blocks, seen_targets& seen,
-               std::uint32_t first_type, reached opaque)
-        : opaque_(opaque),
-          schema_(root.schema),
-          root_{schema_->root, root.object},
-          reader_(heap.bytes, heap.path, heap.base, heap.end, *schema_),
+    /// `opaque`: by_addresses or by_all_links.
+    object_reach(everything& all, std::shared_ptr<const types::type_description> schema, reached opaque)
+        : all_(all),
+          opaque_(opaque),
+          schema_(std::move(schema)),
+          reader_(all.heap.bytes, all.heap.path, all.heap.base, all.heap.end, *schema_),
           walk_(reader_, *this),
-          blocks_(blocks),
-          seen_(seen),
-          first_type_(first_type) {}
+          blocks_(all.marked),
+          first_type_(all.types) {
+        all.types += static_cast<std::uint32_t>(schema_->rows.size());
+    }
 
     /// Visits the root's object, and all that it owns.
-    result<void> own_root() {
-        const std::size_t block = blocks_.blocks().index_of(root_.at);
+    result<void> own_root(std::uint64_t at) {
+        root_ = {schema_->root, at};
+        const std::size_t block = blocks_.blocks().index_of(at);
         if (block == sorted_blocks::k_none)
             return {};
-        auto is_described = visit(root_, blocks_.blocks()[block]);
+        owned_ = reached::as_owned;
+        auto is_described = visit(*root_, blocks_.blocks()[block]);
         if (!is_described)
             return is_described.error();
         blocks_.mark_block(block, *is_described ? reached::as_owned : opaque_);
@@ -159,11 +183,32 @@ public:
         return {};
     }
     [[nodiscard]] bool has_pointers() const { return !targets_.empty(); }
+    /// Adds the target of a pointer.
+    void add(object_place target) {
+        if (!all_.seen.insert(target.at, first_type_ + target.row))
+            return;
+        if (!has_vptr(reader_.row(target.row))) {
+            targets_.push_back(target);
+            return;
+        }
+        const object_classes::whole_object whole = all_.classes.whole_of(reader_, target);
+        if (whole.of != nullptr && whole.of->schema)
+            all_.reach_of(whole.of->schema).add_whole(whole.place);
+        else // of a class that the heap does not know (UB2)
+            blocks_.mark(target.at, opaque_);
+    }
+    /// Adds a whole object of the class.
+    void add_whole(object_place object) {
+        if (all_.seen.insert(object.at, first_type_ + object.row))
+            targets_.push_back(object);
+    }
 
     /// Removes from `targets`, which are sorted by place, those that are parts of what the root owns.
     result<void> remove_known(std::vector<owned_target>& targets) {
+        if (!root_)
+            return {};
         unknown_ = &targets;
-        auto done = walk_.own(root_);
+        auto done = walk_.own(*root_);
         unknown_ = nullptr;
         std::erase_if(targets, [](const owned_target& each) { return each.type.empty(); });
         return done;
@@ -188,9 +233,7 @@ private:
         const auto to = unknown_ != nullptr ? result<std::uint64_t>(0) : reader_.target(pointer);
         if (!to || *to == 0) // a pointer to elsewhere is none of this heap's
             return;
-        const std::uint32_t row = reader_.row(pointer.row).parts.front().type;
-        if (seen_.insert(*to, first_type_ + row))
-            targets_.push_back({row, *to});
+        add({reader_.row(pointer.row).parts.front().type, *to});
     }
     void owned(std::uint64_t at) override { blocks_.mark(at, owned_); }
     void objects(object_place first, std::uint64_t count) override {
@@ -210,18 +253,26 @@ private:
                               opaque_);
     }
 
+    everything& all_;
     const reached opaque_;
-    reached owned_ = reached::as_owned; // how blocks are marked that a visited object has allocated
+    reached owned_ = reached::as_target; // how blocks are marked that a visited object has allocated
     std::shared_ptr<const types::type_description> schema_;
-    const object_place root_;
+    std::optional<object_place> root_; // nothing if the schema is that of a class
     object_reader reader_;
     reference_walk walk_;
     marked_blocks& blocks_;
     std::vector<object_place> targets_; // of pointers, still to be visited
-    seen_targets& seen_;
     const std::uint32_t first_type_;
     std::vector<owned_target>* unknown_ = nullptr; // set while known parts are removed from them
 };
+
+object_reach& everything::reach_of(const std::shared_ptr<const types::type_description>& schema_of_class) {
+    object_reach*& known = of_classes[schema_of_class.get()];
+    if (known == nullptr)
+        known =
+            visits.emplace_back(std::make_unique<object_reach>(*this, schema_of_class, reached::by_all_links)).get();
+    return *known;
+}
 
 /// Marks the blocks of the root directory and of the types.
 result<void> reach_directory(const heap_to_read& heap, marked_blocks& blocks) {
@@ -273,55 +324,68 @@ result<std::optional<std::string>> what_hides_references(const heap_to_read& hea
     auto roots = roots_with_schema(heap);
     if (!roots)
         return roots.error();
+    const auto why_of = [&](const types::type_description& schema) -> std::string {
+        const object_reader reader(heap.bytes, heap.path, heap.base, heap.end, schema);
+        for (std::uint32_t i = 0; i != schema.rows.size(); ++i) {
+            if (const std::string why = what_hides_references(reader, i); !why.empty())
+                return " may lead to a " + schema.name_of(i) + ", " + why;
+        }
+        return {};
+    };
     for (const root_with_schema& root : *roots) {
         const std::string name = "the root \"" + root.name + "\"";
         if (!root.schema)
             return std::optional(name + " is a " + root.type + ", whose members are not known");
-        const object_reader reader(heap.bytes, heap.path, heap.base, heap.end, *root.schema);
-        for (std::uint32_t i = 0; i != root.schema->rows.size(); ++i) {
-            if (const std::string why = what_hides_references(reader, i); !why.empty())
-                return std::optional(name + " may lead to a " + root.schema->name_of(i) + ", " + why);
-        }
+        if (const std::string why = why_of(*root.schema); !why.empty())
+            return std::optional(name + why);
+    }
+    auto classes = object_classes::of(heap);
+    if (!classes)
+        return classes.error();
+    for (const object_classes::entry& each : classes->all()) {
+        if (!each.schema)
+            return std::optional("the heap has objects of the class " + each.name + ", whose members are not known");
+        if (const std::string why = why_of(*each.schema); !why.empty())
+            return std::optional("the class " + each.name + why);
     }
     return std::optional<std::string>();
 }
 
 result<std::vector<heap_range>> unreached_blocks(const heap_to_read& heap, std::vector<heap_range> blocks) {
-    marked_blocks marked(heap, std::move(blocks));
+    auto classes = object_classes::of(heap);
+    if (!classes)
+        return classes.error();
+    everything all(heap, std::move(blocks), std::move(*classes));
     if (heap.header == nullptr)
-        return marked.not_reached();
-    REM_TRY(reach_directory(heap, marked));
+        return all.marked.not_reached();
+    REM_TRY(reach_directory(heap, all.marked));
     auto roots = roots_with_schema(heap);
     if (!roots)
         return roots.error();
-    seen_targets seen(marked.blocks());
-    std::uint32_t types = 0;
-    std::vector<std::unique_ptr<root_reach>> walks;
     for (const root_with_schema& root : *roots) {
         if (root.schema) {
-            walks.push_back(std::make_unique<root_reach>(heap, root, marked, seen, types, links_of(root)));
-            types += static_cast<std::uint32_t>(root.schema->rows.size());
-            REM_TRY(walks.back()->own_root());
+            all.visits.push_back(std::make_unique<object_reach>(all, root.schema, links_of(root)));
+            REM_TRY(all.visits.back()->own_root(root.object));
         } else {
-            marked.mark(root.object, links_of(root));
+            all.marked.mark(root.object, links_of(root));
         }
     }
     std::vector<owned_target> in_owned;
     for (bool is_done = false; !is_done;) {
         is_done = true;
-        for (const auto& each : walks) {
-            is_done = is_done && !each->has_pointers();
-            REM_TRY(each->follow_pointers(in_owned));
+        for (std::size_t i = 0; i != all.visits.size(); ++i) { // a visit may add the visit of a class
+            is_done = is_done && !all.visits[i]->has_pointers();
+            REM_TRY(all.visits[i]->follow_pointers(in_owned));
         }
     }
     std::sort(in_owned.begin(), in_owned.end(),
               [](const owned_target& a, const owned_target& b) { return a.at < b.at; });
-    for (auto each = walks.begin(); each != walks.end() && !in_owned.empty(); ++each)
-        REM_TRY((*each)->remove_known(in_owned));
+    for (std::size_t i = 0; i != all.visits.size() && !in_owned.empty(); ++i)
+        REM_TRY(all.visits[i]->remove_known(in_owned));
     for (const owned_target& each : in_owned)
-        marked.mark(each.at, reached::by_all_links);
-    REM_TRY(marked.follow_pending());
-    return marked.not_reached();
+        all.marked.mark(each.at, reached::by_all_links);
+    REM_TRY(all.marked.follow_pending());
+    return all.marked.not_reached();
 }
 
 } // namespace remanence::inspect

@@ -65,6 +65,10 @@ private:
 
 } // namespace
 
+result<void> conversion::listener::vptr(object_builder& by, object_place to) {
+    return fail(errc::not_supported, "a " + by.schema().name_of(to.row) + " has virtual functions");
+}
+
 std::optional<std::string> conversion::why_not(const object_builder& builder, std::uint32_t row) {
     return reasons(builder).find(row);
 }
@@ -94,7 +98,8 @@ result<void> conversion::make(object_place from, object_place to, unsigned depth
     case form::pointer:
         return make_pointer(from, to);
     case form::members:
-        return make_members(from, to, room, false, depth);
+        REM_TRY(make_members(from, to, room, false, depth));
+        return inspect::has_vptr(is) ? told_.vptr(builder_, to) : result<void>();
     case form::array:
         return is_character_array(builder_.schema(), to.row) ? make_characters(from, to) : make_array(from, to, depth);
     case form::text:

@@ -221,6 +221,9 @@ public:
         virtual void stays(object_place /*part*/) {}
         /// Called for a pointer that is not null. The listener must write the new address later.
         virtual result<void> point(object_place from, object_place to) = 0;
+        /// Called for an object with virtual functions, or its base of that kind, once its parts are made: must write
+        /// the vptr. A class comes behind its bases.
+        virtual result<void> vptr(object_builder& by, object_place to);
         /// Called before the elements of a container are made. If the result is not null, and each element lies in a
         /// block of its own, the beginnings of these blocks are appended there.
         virtual std::vector<std::uint64_t>* blocks_of_elements(object_place /*container*/) { return nullptr; }

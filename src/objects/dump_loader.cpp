@@ -10,6 +10,7 @@
 #include "objects/json_source.hpp"
 #include "objects/lost_values.hpp"
 #include "objects/shared_objects.hpp"
+#include "types/class_table.hpp"
 #include "types/root_directory.hpp"
 #include "types/schema_table.hpp"
 
@@ -19,6 +20,7 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace remanence::objects {
@@ -112,6 +114,10 @@ private:
                 REM_TRY(take_schema());
                 continue;
             }
+            if (line_.has("class")) {
+                REM_TRY(take_class());
+                continue;
+            }
             if (!line_.has("root") && !line_.has("object"))
                 return line_.wrong("it is none of the lines that a dump has here");
             auto ahead = take_object();
@@ -161,6 +167,31 @@ private:
         return {};
     }
 
+    /// Takes a class with virtual functions over into the heap.
+    result<void> take_class() {
+        const auto name = line_.text("class");
+        const auto position = line_.number("position");
+        const auto schema = line_.number("schema");
+        constexpr std::uint64_t k_position_max = std::uint64_t{1} << 31;
+        if (!name || name->empty() || !position || *position >= k_position_max || !schema || *schema >= schemas_.size())
+            return line_.wrong("the class needs a name, a position, and a schema that comes before it");
+        const known_schema& known = schemas_[*schema];
+        const type_row& row = known.stored.rows[known.stored.root];
+        const std::string readable = detail::readable_name(name->c_str());
+        if (!inspect::has_vptr(row) || row.name != readable ||
+            *position > row.size - std::min<std::uint64_t>(row.size, k_word))
+            return line_.wrong("the schema of the class " + readable + " is of something else");
+        auto number = types::admit_class(memory_, {.name = *name,
+                                                   .position = static_cast<std::uint32_t>(*position),
+                                                   .object_bytes = row.size,
+                                                   .fingerprint = known.type.hash});
+        if (!number)
+            return line_.wrong(number.why().message, number.why().code);
+        classes_[readable].push_back({*position, *number});
+        schemas_of_classes_.insert(*schema);
+        return {};
+    }
+
     /// Returns how objects of a line's schema are made: as the program's type if there is one, or else by the dump's
     /// schema.
     result<way_of_making*> way_for(const told_object& told) {
@@ -175,6 +206,7 @@ private:
                 if (!described)
                     return line_.wrong("the program's type " + own->type->name + " has no schema", errc::not_supported);
                 made->to = std::move(*described);
+                REM_TRY(refuse_new_vptrs(*made));
             } else {
                 made->to = schemas_[told.schema].stored;
                 made->from = &made->to; // the same schema, so that all rows match
@@ -200,6 +232,20 @@ private:
         if (const auto why = conversion::why_not(*made->builder, to_row))
             return line_.wrong(*why, errc::not_supported);
         return made.get();
+    }
+
+    /// Refuses the program's type if a class in it has virtual functions that the class did not have when the dump was
+    /// written, so that the dump does not say where the vptrs are.
+    result<void> refuse_new_vptrs(const way_of_making& by) const {
+        for (const type_row& is : by.to.rows) {
+            const auto is_same = [&](const type_row& was) { return was.name == is.name && inspect::has_vptr(was); };
+            if (inspect::has_vptr(is) && std::none_of(by.from->rows.begin(), by.from->rows.end(), is_same))
+                return line_.wrong("the class " + is.name +
+                                       " has virtual functions in this program, and had none in the "
+                                       "dump",
+                                   errc::type_mismatch);
+        }
+        return {};
     }
 
     /// Reads a root or an object with its elements. Returns true if it has already read the next line.
@@ -419,6 +465,15 @@ private:
         return fail(errc::not_supported, "a " + by_->to.name_of(row) + " has members that the dump does not have");
     }
 
+    // A base gets the vptrs that it would have as an object of its own, and then those of the whole object.
+    result<void> vptr(object_builder& by, object_place to) override {
+        if (const auto found = classes_.find(by.row(to.row).name); found != classes_.end()) {
+            for (const vptr_of_class& each : found->second)
+                by.put_word(to.at + each.position, format::stall_point(by.base(), each.number));
+        }
+        return {};
+    }
+
     void element(object_place container, std::uint64_t number, const element_place& to) override {
         if (!has_pointers_)
             return;
@@ -458,6 +513,12 @@ private:
             else
                 own.push_back(each.own->type);
         }
+        for (const std::size_t each : schemas_of_classes_) {
+            const detail::type_fingerprint& type = schemas_[each].type;
+            stored.push_back({{type.hash, type.algorithm, type.shapes, type.classes_hash,
+                               static_cast<std::uint32_t>(schemas_[each].encoded.size())},
+                              schemas_[each].encoded});
+        }
         if (!own.empty())
             REM_TRY(types::store_schemas(memory_, own));
         return types::store_encoded_schemas(memory_, std::move(stored));
@@ -470,12 +531,19 @@ private:
         detail::type_fingerprint type;
     };
 
+    struct vptr_of_class {
+        std::uint64_t position; // in the object
+        std::uint64_t number;   // of the entry in the heap's table
+    };
+
     txn::heap_memory& memory_;
     current_line line_;
     std::span<const detail::type_to_load> types_;
     const std::vector<std::string>& dropped_;
     types::root_directory directory_;
     std::deque<known_schema> schemas_;
+    std::map<std::string, std::vector<vptr_of_class>> classes_; // with virtual functions, by name
+    std::set<std::size_t> schemas_of_classes_;
     std::map<std::pair<std::size_t, const detail::type_to_load*>, std::unique_ptr<way_of_making>> ways_;
     std::map<std::string, made_object> roots_;
     std::vector<new_root> new_roots_;

@@ -110,7 +110,7 @@ bool element_line::add(std::uint32_t from, std::uint32_t to, std::uint64_t at) {
         add_leaf(*what, to, at);
         return true;
     }
-    if (form_of(was) != form_of(is))
+    if (form_of(was) != form_of(is) || inspect::has_vptr(is))
         return false;
     if (form_of(is) == form::members)
         return add_members(from, to, at);

@@ -81,6 +81,8 @@ public:
         heap_source old_objects(bytes_, memory_.path(), base_, memory_.reserved_bytes(), from_);
         const std::uint64_t object = memory_.offset_of((*root)->object);
         const bool stays = outcome.is_possible && rows.has_same_bytes();
+        if (outcome.is_possible && !stays)
+            REM_TRY(find_vptrs(outcome));
         outcome.is_in_place = stays;
         outcome.is_readable = is_of_type && stays;
         std::optional<place_plan> plan;
@@ -135,6 +137,26 @@ private:
             return refused(errc::not_supported, "the type " + request_.type.name + " is too large for a schema");
         to_ = std::move(*described);
         return {};
+    }
+
+    /// Objects with virtual functions are not looked into, but may lead to what would be converted.
+    result<void> find_vptrs(migration_outcome& outcome) {
+        if (memory_.header().class_table == 0)
+            return {};
+        result<void> looked;
+        REM_TRY(directory_.for_each([&](const types::root_view& root) {
+            auto schema = types::schema_of(schemas_, root.fingerprint_hash, root.fingerprint_algorithm, memory_.path());
+            if (!schema)
+                looked = schema.error();
+            else if (*schema && inspect::have_vptrs(**schema) && outcome.is_possible) {
+                outcome.changes.push_back({"the root \"" + std::string(root.name) +
+                                               "\" leads to objects with virtual functions, and a heap that has such "
+                                               "objects cannot be migrated",
+                                           false});
+                outcome.is_possible = false;
+            }
+        }));
+        return looked;
     }
 
     row_matching match(const step_table& steps, migration_outcome& outcome) const {

@@ -1,8 +1,8 @@
 #include "types/class_settler.hpp"
 
 #include "base/units.hpp"
-
-#include <remanence/types/detail/fingerprint.hpp>
+#include "types/root_directory.hpp"
+#include "types/schema_table.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -13,8 +13,6 @@ namespace remanence::types {
 namespace {
 
 using word = std::uint64_t;
-
-constexpr std::uint64_t k_room_bytes = 1024; // for further classes, in a table that is made
 
 } // namespace
 
@@ -43,23 +41,16 @@ result<void> class_settler::renew_locked() {
         return {};
     std::vector<stored_class> stored;
     if (memory_.header().class_table != 0) {
-        auto read = read_classes({memory_.base(), memory_.accessible_bytes()}, memory_.header().class_table);
+        memory_bytes bytes(memory_);
+        auto read = read_classes(bytes, memory_.header().class_table);
         if (!read)
             return fail(errc::corrupt,
                         "the table of classes in " + memory_.path() + " is damaged. Restore the heap from a copy.",
                         memory_.path());
         stored = std::move(*read);
     }
-    for (const stored_class& each : stored) {
-        const std::uint64_t bytes = size_of_(each.name);
-        if (bytes != 0 && each.object_bytes != 0 && bytes != each.object_bytes)
-            return fail(errc::type_mismatch,
-                        "the objects of the class " + detail::readable_name(each.name.c_str()) + " in " +
-                            memory_.path() + " have " + std::to_string(each.object_bytes) +
-                            " bytes, and those of this program " + std::to_string(bytes) +
-                            ". Use the program that made them, or give the changed class another name.",
-                        memory_.path());
-    }
+    for (const stored_class& each : stored)
+        REM_TRY(check_unchanged(each));
     if (!stalls_ && !stored.empty()) {
         auto made = class_stalls::make(reinterpret_cast<std::uint64_t>(memory_.base()), memory_.path());
         if (!made)
@@ -73,6 +64,7 @@ result<void> class_settler::renew_locked() {
     }
     index_ = std::move(index);
     stall_of_.clear();
+    admitted_.clear();
     classes_ = std::move(stored);
     seen_.clear(); // if filling fails, the next call tries again
     if (known != classes_.size()) {
@@ -82,6 +74,23 @@ result<void> class_settler::renew_locked() {
     }
     seen_.assign(now.begin(), now.end());
     return {};
+}
+
+result<void> class_settler::check_unchanged(const stored_class& each) const {
+    const detail::type_fingerprint* const type = type_of_(each.name);
+    if (type == nullptr)
+        return {};
+    const auto changed = [&](const std::string& how) {
+        return fail(errc::type_mismatch,
+                    "the class " + type->name + " of objects in " + memory_.path() + " has changed: " + how +
+                        ". Use the program that made them, or give the changed class another name.",
+                    memory_.path());
+    };
+    if (each.object_bytes != 0 && each.object_bytes != type->size)
+        return changed("they have " + std::to_string(each.object_bytes) + " bytes, and those of this program " +
+                       std::to_string(type->size));
+    const known_schema known = look_up_schema(memory_, *type);
+    return known.has_changed ? changed(*known.has_changed) : result<void>();
 }
 
 result<void> class_settler::fill(std::size_t number, class_stalls::filling& into) {
@@ -102,6 +111,7 @@ std::string class_settler::name_of_stall(std::uint64_t point) {
 result<change::commit_scope> class_settler::gather(txn::committer& of, view::memory_view& view) {
     const std::scoped_lock lock(guard_);
     lacking_bytes_ = 0;
+    lacking_schemas_.clear();
     REM_TRY(renew_locked());
     return txn::gather_and_settle(*this, of, view);
 }
@@ -122,14 +132,20 @@ result<std::uint64_t> class_settler::stall_for(const vtable& found) {
                         "cannot commit " + memory_.path() + ": it has objects of too many classes, at most " +
                             std::to_string(format::k_stalls_max) + " vtables.",
                         memory_.path());
-        wanted.object_bytes = size_of_(wanted.name);
+        const detail::type_fingerprint* const type = type_of_(wanted.name);
+        if (type != nullptr) {
+            wanted.object_bytes = type->size;
+            wanted.fingerprint = type->hash;
+            if (std::ranges::find(admitted_, type) == admitted_.end() && !look_up_schema(memory_, *type).is_stored)
+                lacking_schemas_.push_back(type);
+        }
         const std::uint64_t offset = memory_.header().class_table;
         auto* const table = reinterpret_cast<format::class_table*>(memory_.base() + offset);
-        if (offset == 0 || table->bytes - table->used_bytes < bytes_of_entry(wanted)) {
+        if (offset == 0 || table->bytes - table->used_bytes < bytes_of_entry(wanted))
             lacking_bytes_ = bytes_of_entry(wanted);
-            return fail(errc::exhausted, "cannot commit " + memory_.path() + ": the table of classes is full.",
+        if (lacking_bytes_ != 0 || !lacking_schemas_.empty())
+            return fail(errc::exhausted, "cannot commit " + memory_.path() + ": it does not know a class yet.",
                         memory_.path());
-        }
         if (!stalls_) {
             auto made = class_stalls::make(reinterpret_cast<std::uint64_t>(memory_.base()), memory_.path());
             if (!made)
@@ -175,34 +191,21 @@ result<std::uint64_t> class_settler::stall_for(const vtable& found) {
     return has_written;
 }
 
-result<bool> class_settler::make_room() {
-    std::uint64_t more = k_room_bytes;
+result<bool> class_settler::admit_classes() {
+    std::uint64_t bytes = 0;
+    std::vector<const detail::type_fingerprint*> types;
     {
         const std::scoped_lock lock(guard_); // not held below, since a commit acquires it after the allocation lock
-        if (lacking_bytes_ == 0)
-            return false;
-        more += std::exchange(lacking_bytes_, 0);
+        bytes = std::exchange(lacking_bytes_, 0);
+        types = std::exchange(lacking_schemas_, {});
+        admitted_.insert(admitted_.end(), types.begin(), types.end());
     }
-    format::heap_header& header = memory_.header();
-    const std::uint64_t old = header.class_table;
-    format::class_table head{format::k_classes_magic, format::k_classes_version, 0, 0, sizeof head};
-    if (old != 0)
-        std::memcpy(&head, memory_.base() + old, sizeof head);
-    const std::uint64_t old_bytes = head.bytes;
-    head.bytes = align_up(head.used_bytes + head.used_bytes / 2 + more, sizeof(word));
-    std::optional<unexpected> why;
-    auto* const block = static_cast<std::byte*>(memory_.allocate(head.bytes, alignof(word), why));
-    if (block == nullptr)
-        return std::move(*why);
-    std::memset(block, 0, head.bytes);
-    if (old != 0)
-        std::memcpy(block, memory_.base() + old, head.used_bytes);
-    std::memcpy(block, &head, sizeof head);
-    REM_TRY(memory_.declare(&header, sizeof header));
-    header.class_table = memory_.offset_of(block);
-    header.version = format::k_header_version_with_classes; // older releases refuse the heap
-    if (old != 0)
-        memory_.deallocate(memory_.base() + old, old_bytes, alignof(word));
+    if (bytes == 0 && types.empty())
+        return false;
+    if (bytes != 0) // first, since schemas of classes are kept in heaps that have a table
+        REM_TRY(make_room_for_classes(memory_, bytes));
+    if (!types.empty())
+        REM_TRY(store_schemas(memory_, types));
     return true;
 }
 

@@ -88,11 +88,14 @@ result<void> store_schemas(txn::heap_memory& memory, std::span<const detail::typ
 }
 
 result<void> store_encoded_schemas(txn::heap_memory& memory, std::span<const schema_to_store> made) {
-    std::vector<std::uint64_t> used; // hashes of the fingerprints of roots
+    const bool has_classes = memory.header().class_table != 0; // whose schemas are kept, besides those of roots
+    std::vector<std::uint64_t> used;                           // hashes of the fingerprints of roots
     auto listed =
         root_directory(memory).for_each([&](const root_view& root) { used.push_back(root.fingerprint_hash); });
     REM_TRY(std::move(listed));
-    const auto is_used = [&](std::uint64_t hash) { return std::find(used.begin(), used.end(), hash) != used.end(); };
+    const auto is_used = [&](std::uint64_t hash) {
+        return has_classes || std::find(used.begin(), used.end(), hash) != used.end();
+    };
 
     std::vector<schema_to_store> kept;
     for (const schema_to_store& each : made) {

@@ -91,7 +91,8 @@ known_schema look_up_schema(txn::heap_memory& memory, const detail::type_fingerp
 /// Returns the schema that the program has of its type, encoded; empty if it is too large to be stored.
 std::string schema_of_program(const detail::type_fingerprint& type);
 
-/// Adds the schemas of these types (perhaps none), and removes those that no root has. The caller must hold the write
+/// Adds the schemas of these types (perhaps none), and removes those that no root has; none if objects in the heap have
+/// virtual functions. The caller must hold the write
 /// lock. Error: errc::exhausted; then nothing has changed. O(size of the table).
 result<void> store_schemas(txn::heap_memory& memory, std::span<const detail::type_fingerprint* const> types);
 

@@ -185,8 +185,17 @@ result<std::vector<heap_range>> change_collector::written() {
 result<change_set> change_collector::uncommitted(const page_predicate& is_unused) {
     REM_TRY(written_.gather(memory_.accessible_bytes()));
     auto changes = changes_in(written_.ranges(), is_unused, kept_bytes::usable);
-    if (changes)
-        spilled_.add_to(*changes);
+    if (!changes || spilled_.is_empty())
+        return changes;
+    spilled_.add_to(*changes);
+    auto unchanged = unchanged_spilled();
+    if (!unchanged)
+        return unchanged.error();
+    const auto is_unchanged = [&](const whole_chunk& each) {
+        return std::binary_search(unchanged->begin(), unchanged->end(), each.chunk);
+    };
+    std::erase_if(changes->fresh, is_unchanged);
+    std::erase_if(changes->relocated, is_unchanged);
     return changes;
 }
 

@@ -94,7 +94,8 @@ public:
     /// cannot tell rounds apart, compares and returns the pages that do differ. Spilled chunks are not included; the
     /// caller adds them.
     result<std::vector<heap_range>> written();
-    /// Returns what collect() would find, but relocates no chunks. For callers that only report changes.
+    /// Returns what collect() would find, but relocates no chunks, and leaves out spilled chunks whose content equals the
+    /// committed content. For callers that only report changes.
     result<change::change_set> uncommitted(const page_predicate& is_unused);
     /// True if memory differs from the committed content. Stops at the first chunk that differs. A spilled chunk counts
     /// only if its content differs, although collect() reports every spilled chunk. Complexity: as collect(), plus all

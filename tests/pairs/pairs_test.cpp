@@ -11,9 +11,11 @@
 #include <remanence/procedures.hpp>
 #include <remanence/relocate.hpp>
 #include <remanence/streams.hpp>
+#include <remanence/types/reflect.hpp>
 #include <remanence/volatile_files.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstdint>
 #include <iostream>
 #include <map>
@@ -42,13 +44,51 @@ struct record {
 using shelf = remanence::btree_map<int, record>;
 } // namespace pairs_2
 
+// Objects with virtual functions.
+namespace pairs_figures {
+class figure {
+public:
+    figure() = default;
+    figure(const figure&) = default;
+    figure& operator=(const figure&) = default;
+    virtual ~figure() = default;
+    [[nodiscard]] virtual std::size_t corners() const = 0;
+    remanence::string name;
+
+private:
+    REM_REFLECT((), name);
+};
+class polygon : public figure {
+public:
+    [[nodiscard]] std::size_t corners() const override { return points.size(); }
+    remanence::vector<int> points;
+    const figure* within = nullptr;
+
+private:
+    REM_REFLECT((figure), points, within);
+};
+class round_figure : public figure {
+public:
+    [[nodiscard]] std::size_t corners() const override { return 0; }
+
+private:
+    REM_REFLECT((figure));
+};
+using figures = remanence::vector<figure*>;
+} // namespace pairs_figures
+template <std::derived_from<pairs_figures::figure> Figure>
+inline constexpr bool remanence::enable_persistable<Figure> = true;
+
 namespace remanence::test {
 namespace {
 
+using namespace pairs_figures;
+
 struct content {
     std::map<int, std::pair<long, std::string>> records;
-    std::uint64_t bulk = 0; // each of the numbers of a large vector
-    bool has_extra = false; // a root that was loaded
+    std::size_t figures = 0; // polygons, each with a round one that it lies in
+    std::uint64_t bulk = 0;  // each of the numbers of a large vector
+    bool has_extra = false;  // a root that was loaded
     friend bool operator==(const content&, const content&) = default;
 };
 
@@ -62,6 +102,7 @@ struct state {
 constexpr std::size_t k_bulk = 150'000;
 constexpr const char* k_shelf = "shelf";
 constexpr const char* k_bulk_name = "bulk";
+constexpr const char* k_figures = "figures";
 
 class walk {
 public:
@@ -180,6 +221,33 @@ public:
         made(next);
         return true;
     }
+    /// Polygons with 1, 2, ... corners, or none any more.
+    bool virtual_functions() {
+        content next = now();
+        heap_->write([&] {
+            change(next);
+            auto& all = heap_->root<pairs_figures::figures>(k_figures);
+            if (next.figures == 0) {
+                for (std::size_t i = 1; i != 4; ++i) {
+                    auto* const made = heap_->make<polygon>();
+                    made->points.resize(i);
+                    made->name = "a polygon with a name that has a block of its own";
+                    made->within = heap_->make<round_figure>();
+                    all.push_back(made);
+                }
+                next.figures = 3;
+            } else {
+                for (const figure* const each : all) {
+                    heap_->destroy(static_cast<const polygon*>(each)->within);
+                    heap_->destroy(each);
+                }
+                heap_->remove_root<pairs_figures::figures>(k_figures);
+                next.figures = 0;
+            }
+        });
+        made(next);
+        return true;
+    }
     /// The steps may need what is free now.
     bool shrink() {
         expect_refused(errc::not_supported, [&] { heap_->shrink(); });
@@ -268,10 +336,17 @@ public:
         return true;
     }
     bool migration() {
+        const bool is_refused = has_figures();
         close();
         if (!is_kept_)
             forget_session();
         release_ = 3 - release_;
+        if (is_refused) {
+            expect_refused(errc::type_mismatch, [&] { (void)open_heap(); });
+            release_ = 3 - release_;
+            open();
+            return true;
+        }
         open();
         states_.push_back({now(), states_.size(), heap_->version()});
         begin_ = present_ = states_.size() - 1;
@@ -455,7 +530,12 @@ public:
         return true;
     }
     bool volatile_copy() {
+        const bool is_refused = has_figures();
         elsewhere([&] {
+            if (is_refused) {
+                expect_refused(errc::not_supported, [&] { (void)load_volatile(path_); });
+                return;
+            }
             save_as(*load_volatile(path_), dir_ / "saved");
             heap other = heap::open_existing(dir_ / "saved", options());
             expect_content(other, now(), release_);
@@ -553,6 +633,11 @@ private:
     static void ASSERT_OR_THROW(bool truth, const char* what) {
         if (!truth)
             throw std::runtime_error(what);
+    }
+    /// They may be none, if the program has the root since before an undo.
+    [[nodiscard]] bool has_figures() const {
+        const auto all = heap_->roots();
+        return std::ranges::any_of(all, [](const root_info& each) { return each.name == k_figures; });
     }
     std::uint64_t below(std::uint64_t n) { return random_() % n; }
     [[nodiscard]] const content& now() const { return states_[present_].what; }
@@ -686,15 +771,26 @@ private:
         content found;
         release == 1 ? read_shelf<pairs_1::shelf>(of, found) : read_shelf<pairs_2::shelf>(of, found);
         bool has_bulk = false;
+        bool has_figures = false;
         for (const root_info& each : of.roots()) {
             found.has_extra = found.has_extra || each.name == "extra";
             has_bulk = has_bulk || each.name == k_bulk_name;
+            has_figures = has_figures || each.name == k_figures;
         }
         if (has_bulk) {
             const auto* const bulk = of.find_root<numbers>(k_bulk_name);
             found.bulk = bulk->empty() ? 0 : bulk->front();
             EXPECT_TRUE(std::ranges::all_of(*bulk, [&](auto each) { return each == found.bulk; }));
         }
+        if (has_figures) {
+            const auto& all = *of.find_root<pairs_figures::figures>(k_figures);
+            found.figures = all.size();
+            for (std::size_t i = 0; i != all.size(); ++i) {
+                EXPECT_EQ(all[i]->corners(), i + 1);
+                EXPECT_EQ(dynamic_cast<const polygon&>(*all[i]).within->corners(), 0U);
+            }
+        }
+        EXPECT_EQ(found.figures, expected.figures);
         EXPECT_TRUE(found.records == expected.records);
         EXPECT_EQ(found.bulk, expected.bulk);
         EXPECT_EQ(found.has_extra, expected.has_extra);
@@ -710,8 +806,10 @@ private:
             const std::string_view why = e.what();
             const bool has_call = e.reason() == errc::no_step && !kept_.empty() &&
                                   why.find("there is a call of the procedure") != std::string_view::npos;
-            const bool has_no_place = e.reason() == errc::in_use && why.find("the root \"bulk\" of") == 0 &&
-                                      why.find("where something else lies in its place") != std::string_view::npos;
+            const bool has_no_place =
+                e.reason() == errc::in_use &&
+                (why.starts_with("the root \"bulk\" of") || why.starts_with("the root \"figures\" of")) &&
+                why.find("where something else lies in its place") != std::string_view::npos;
             EXPECT_TRUE(has_call || has_no_place) << why;
             return false;
         }
@@ -775,6 +873,7 @@ constexpr feature k_features[] = {
     {"limited memory", &walk::limit},
     {"moved block", &walk::moved_block},
     {"collection", &walk::collection},
+    {"virtual functions", &walk::virtual_functions},
     {"shrinking", &walk::shrink},
     {"undo", &walk::undo},
     {"redo", &walk::redo},

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,27 @@ namespace remanence::types {
 namespace {
 
 constexpr std::uint64_t k_place = k_page_bytes; // the first page is the header's
+
+/// A heap's memory without blocks.
+class plain_bytes final : public heap_bytes {
+public:
+    explicit plain_bytes(std::size_t count) : bytes_(count) {}
+    [[nodiscard]] bool contains(std::uint64_t offset, std::uint64_t bytes) const override {
+        return offset <= bytes_.size() && bytes <= bytes_.size() - offset;
+    }
+    result<std::byte*> at(std::uint64_t offset, std::uint64_t /*bytes*/) override { return bytes_.data() + offset; }
+    result<std::optional<heap_range>> block_around(std::uint64_t /*offset*/) override {
+        return std::optional<heap_range>();
+    }
+    [[nodiscard]] std::uint64_t block_bytes_for(std::uint64_t bytes, std::uint64_t /*alignment*/) const override {
+        return bytes;
+    }
+    [[nodiscard]] std::byte* data() { return bytes_.data(); }
+    [[nodiscard]] std::size_t size() const { return bytes_.size(); }
+
+private:
+    std::vector<std::byte> bytes_;
+};
 
 class class_table : public testing::Test {
 protected:
@@ -24,17 +46,17 @@ protected:
     }
     format::class_table& table() { return *reinterpret_cast<format::class_table*>(heap_.data() + k_place); }
     format::class_entry& first() { return *reinterpret_cast<format::class_entry*>(&table() + 1); }
-    [[nodiscard]] bool is_sound() const { return read_classes(heap_, k_place).has_value(); }
+    [[nodiscard]] bool is_sound() { return read_classes(heap_, k_place).has_value(); }
 
-    std::vector<std::byte> heap_;
-    const std::vector<stored_class> two_{{"6circle", 0, 24, {}}, {"7diamond", 16, 0, {{0, -24, 48}, {48, -24, 16}}}};
+    plain_bytes heap_;
+    const std::vector<stored_class> two_{{"6circle", 0, 24, {}, 0x1234},
+                                         {"7diamond", 16, 0, {{0, -24, 48}, {48, -24, 16}}}};
 };
 
 TEST_F(class_table, returns_what_was_appended_until_it_is_full) {
     for (const stored_class& each : two_)
         EXPECT_TRUE(append_class(table(), each));
     EXPECT_EQ(read_classes(heap_, k_place), two_);
-    EXPECT_EQ(read_classes(heap_, k_place, 1), std::vector<stored_class>{two_[1]});
     EXPECT_FALSE(append_class(table(), {std::string(256, 'x'), 0, 0, {}}));
     EXPECT_EQ(read_classes(heap_, k_place), two_);
 }

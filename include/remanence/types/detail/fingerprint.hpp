@@ -243,6 +243,8 @@ void write_contents(structure_writer& out) {
     } else {
         write_arguments(out, std::type_identity<T>());
     }
+    if constexpr (std::is_polymorphic_v<T>)
+        out.text(k_virtual_note);
 }
 
 template <class T>
@@ -300,10 +302,13 @@ inline constexpr type_shape k_shape_of_empty_class{.kind = shape_kind::members, 
 template <class T>
 void write_class(structure_writer& out) {
     out.object(typeid(T), sizeof(T), alignof(T), layout_number<T>, contents_of_class<T>());
-    if constexpr (std::is_polymorphic_v<T>)
-        out.has_virtual_functions(know_class(typeid(T), sizeof(T)), compiler_obstacle());
-    else
+    if constexpr (std::is_polymorphic_v<T>) {
+        out.has_virtual_functions(know_class(typeid(T), &fingerprint_of<T>), compiler_obstacle());
+        if (!has_virtual_bases(typeid(T))) // where they lie depends on the whole object
+            write_shape<T>(out);
+    } else {
         write_shape<T>(out);
+    }
     if constexpr (!has_shape_v<T> && std::is_empty_v<T>)
         out.shape(k_shape_of_empty_class);
 }

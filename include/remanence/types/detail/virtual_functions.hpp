@@ -10,11 +10,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 #include <typeinfo>
 
 namespace remanence::detail {
 
-struct virtual_part; // src/api/virtual_part.hpp
+struct virtual_part;     // src/api/virtual_part.hpp
+struct type_fingerprint; // fingerprint.hpp
+
+/// Ends the note of each class with virtual functions in descriptions of types: objects begin with a vptr.
+inline constexpr std::string_view k_virtual_note = " virtual functions";
+
+template <class T>
+const type_fingerprint& fingerprint_of();
 
 /// What the compiler assumes that is not true in a heap.
 enum class assumption : std::uint8_t {
@@ -71,8 +79,10 @@ assumption compiler_obstacle() {
     return !is_called ? assumption::whole_program : !is_found ? assumption::unique_vtables : assumption::none;
 }
 
-/// Makes the size of a class known, and links the library's part for virtual functions into the program. Thread-safe.
-const virtual_part* know_class(const std::type_info& type, std::size_t bytes) noexcept;
+/// Makes a class known, and links the library's part for virtual functions into the program. Thread-safe.
+const virtual_part* know_class(const std::type_info& type, const type_fingerprint& (*fingerprint)()) noexcept;
+
+[[nodiscard]] bool has_virtual_bases(const std::type_info& type) noexcept;
 
 /// Makes the heap around an address ready for objects with virtual functions, if there is one. errc::not_supported if
 /// the compiler makes an assumption.
@@ -85,7 +95,7 @@ void free_object(void* whole) noexcept;
 /// objects have another size is refused.
 template <class T>
 struct class_to_be_made {
-    static inline const virtual_part* const k_part = know_class(typeid(T), sizeof(T));
+    static inline const virtual_part* const k_part = know_class(typeid(T), &fingerprint_of<T>);
 };
 
 /// To be called before an object is made in the heap around an address.
