@@ -1,6 +1,8 @@
 // shapes: objects with virtual functions that stay. `shapes FILE circle 2` adds a circle, `shapes FILE square 3` a
 // square, and `shapes FILE group` makes one group of all that is there. Each run prints the shapes and their areas.
+// REM_REFLECT names the members, so that `rem get FILE 'shapes[0].radius_'`, `rem dump` and `rem gc` know them, too.
 #include <remanence/remanence.hpp>
+#include <remanence/types/reflect.hpp>
 
 #include <charconv>
 #include <concepts>
@@ -28,6 +30,9 @@ protected:
     void print_line(std::string_view name, int depth) const {
         std::cout << std::string(static_cast<std::size_t>(depth) * 2, ' ') << name << ": " << area() << '\n';
     }
+
+private:
+    REM_REFLECT(());
 };
 
 class circle : public shape {
@@ -38,6 +43,7 @@ public:
 
 private:
     double radius_;
+    REM_REFLECT((shape), radius_);
 };
 
 class square : public shape {
@@ -48,6 +54,7 @@ public:
 
 private:
     double side_;
+    REM_REFLECT((shape), side_);
 };
 
 class group : public shape {
@@ -67,6 +74,7 @@ public:
 
 private:
     rem::vector<shape*> parts_; // in the heap, as the group itself
+    REM_REFLECT((shape), parts_);
 };
 
 } // namespace drawing

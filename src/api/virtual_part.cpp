@@ -21,7 +21,7 @@ namespace remanence::detail {
 
 namespace {
 
-[[maybe_unused]] const bool k_is_known = (known_virtual_part = &k_virtual_part, true);
+[[maybe_unused]] const bool k_is_linked = (known_virtual_part = &k_virtual_part, true);
 
 /// What the program tells of its classes, by mangled names.
 class program_classes {

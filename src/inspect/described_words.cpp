@@ -318,7 +318,8 @@ private:
     }
 
     static bool is_empty_class(const type_row& row) {
-        return row.kind == type_kind::object && row.shape == shape_kind::members && row.fields.empty();
+        return row.kind == type_kind::object && row.shape == shape_kind::members && row.fields.empty() &&
+               row.size < sizeof(std::uint64_t);
     }
     /// True if the class may have members other than those listed (DW2).
     [[nodiscard]] bool hides_members(const type_row& row) const {

@@ -57,12 +57,15 @@ std::optional<object_place> place_of_member(const type_row& row, const std::vect
 
 namespace {
 
-bool is_empty_class(const type_row& row) { return row.shape == shape_kind::members && row.fields.empty(); }
+/// True for a class without members. One that names none (REM_REFLECT) may have some, if it has room for an address.
+bool is_empty_class(const type_row& row) {
+    return row.shape == shape_kind::members && row.fields.empty() && row.size < k_word;
+}
 
 } // namespace
 
 bool may_leave_out(const type_row& row) {
-    return row.shape == shape_kind::members && !row.fields.empty() && !row.name.starts_with("std::");
+    return row.shape == shape_kind::members && !is_empty_class(row) && !row.name.starts_with("std::");
 }
 
 std::vector<byte_range> rest_of(const types::type_description& schema, std::uint32_t index) {

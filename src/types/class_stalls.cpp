@@ -7,9 +7,9 @@ namespace remanence::types {
 
 namespace {
 
-constexpr std::uint64_t k_word = sizeof(std::uint64_t);
-constexpr std::uint64_t k_words_before = format::k_stall_point / k_word;
-constexpr std::uint64_t k_words_behind = (format::k_stall_bytes - format::k_stall_point) / k_word;
+constexpr std::uint64_t k_slot_bytes = sizeof(std::uint64_t);
+constexpr std::uint64_t k_words_before = format::k_stall_point / k_slot_bytes;
+constexpr std::uint64_t k_words_behind = (format::k_stall_bytes - format::k_stall_point) / k_slot_bytes;
 constexpr std::uint64_t k_offset_to_top = 2; // words before the address point
 constexpr std::uint64_t k_type = 1;
 
@@ -57,11 +57,11 @@ result<void> class_stalls::filling::fill(std::uint64_t number, const vtable_inde
                                              " virtual functions, too many for objects in a heap. Split it.");
     REM_TRY(begin());
     const os::module_range& around = index.words_around(with);
-    const std::uint64_t before = std::min(k_words_before, (with.point - around.begin) / k_word);
-    const std::uint64_t behind = std::min(k_words_behind, (around.end - with.point) / k_word);
-    std::byte* to = of_.point_at(number) - before * k_word;
-    for (std::uint64_t at = with.point - before * k_word; at != with.point + behind * k_word;
-         at += k_word, to += k_word)
+    const std::uint64_t before = std::min(k_words_before, (with.point - around.begin) / k_slot_bytes);
+    const std::uint64_t behind = std::min(k_words_behind, (around.end - with.point) / k_slot_bytes);
+    std::byte* to = of_.point_at(number) - before * k_slot_bytes;
+    for (std::uint64_t at = with.point - before * k_slot_bytes; at != with.point + behind * k_slot_bytes;
+         at += k_slot_bytes, to += k_slot_bytes)
         put(to, os::word_of_module(at));
     return {};
 }
@@ -71,14 +71,14 @@ result<void> class_stalls::filling::fill_missing(std::uint64_t number, const sto
     REM_TRY(begin());
     std::byte* const point = of_.point_at(number);
     for (std::uint64_t i = 0; i != k_words_behind; ++i)
-        put(point + i * k_word, with.function);
+        put(point + i * k_slot_bytes, with.function);
     for (const virtual_base& each : lacking.virtual_bases) {
         if (each.position == lacking.position && each.slot % 8 == 0 && each.slot < 0 &&
             each.slot >= -static_cast<std::int64_t>(format::k_stall_point))
             put(point + each.slot, static_cast<std::uint64_t>(each.offset));
     }
-    put(point - k_offset_to_top * k_word, std::uint64_t{0} - lacking.position);
-    put(point - k_type * k_word, with.type);
+    put(point - k_offset_to_top * k_slot_bytes, std::uint64_t{0} - lacking.position);
+    put(point - k_type * k_slot_bytes, with.type);
     return {};
 }
 

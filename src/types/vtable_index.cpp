@@ -14,17 +14,17 @@ namespace {
 using word = std::uint64_t;
 using os::word_of_module;
 
-constexpr word k_word = sizeof(word);
+constexpr word k_word_bytes = sizeof(word);
 constexpr std::int64_t k_position_max = std::int64_t{1} << 31; // a larger object is no object
 constexpr word k_bases_max = 1024;
 constexpr unsigned k_depth_max = 64;
 
 // The parts of a type_info, by the ABI.
-constexpr word k_name = k_word;
-constexpr word k_single_base = 2 * k_word;
-constexpr word k_base_count = 2 * k_word + 4; // 32 bits, behind 32 bits of flags
-constexpr word k_bases = 3 * k_word;          // each: the address of a type_info; flags, and an offset from bit 8 on
-constexpr word k_base_bytes = 2 * k_word;
+constexpr word k_name = k_word_bytes;
+constexpr word k_single_base = 2 * k_word_bytes;
+constexpr word k_base_count = 2 * k_word_bytes + 4; // 32 bits, behind 32 bits of flags
+constexpr word k_bases = 3 * k_word_bytes; // each: the address of a type_info; flags, and an offset from bit 8 on
+constexpr word k_base_bytes = 2 * k_word_bytes;
 constexpr word k_virtual_flag = 1;
 constexpr unsigned k_offset_shift = 8;
 
@@ -70,15 +70,15 @@ bool vtable_index::is_readable(word address, word bytes) const {
 }
 
 vtable_index::kind vtable_index::kind_of_class(word vptr) {
-    if (!is_aligned(vptr, k_word) ||
+    if (!is_aligned(vptr, k_word_bytes) ||
         os::range_around(modules_.code, vptr) != nullptr) // most words, which are functions
         return kind::none;
     if (const auto known = kinds_.find(vptr); known != kinds_.end())
         return known->second;
     kind found = kind::none;
-    if (is_readable(vptr - k_word, 2 * k_word)) {
-        const word type = word_of_module(vptr - k_word);
-        if (is_aligned(type, k_word) && is_readable(type, 2 * k_word)) {
+    if (is_readable(vptr - k_word_bytes, 2 * k_word_bytes)) {
+        const word type = word_of_module(vptr - k_word_bytes);
+        if (is_aligned(type, k_word_bytes) && is_readable(type, 2 * k_word_bytes)) {
             const word name = word_of_module(type + k_name);
             const auto is = [&](const char* wanted) {
                 return is_readable(name, std::strlen(wanted) + 1) && os::is_text_of_module(name, wanted);
@@ -94,7 +94,7 @@ vtable_index::kind vtable_index::kind_of_class(word vptr) {
 }
 
 vtable_index::kind vtable_index::kind_of_type(word type) {
-    if (!is_aligned(type, k_word) || !is_readable(type, k_bases))
+    if (!is_aligned(type, k_word_bytes) || !is_readable(type, k_bases))
         return kind::none;
     const kind found = kind_of_class(word_of_module(type));
     return found != kind::none && is_readable(word_of_module(type + k_name), 1) ? found : kind::none;
@@ -102,24 +102,24 @@ vtable_index::kind vtable_index::kind_of_type(word type) {
 
 // A type_info names its bases by their type_infos, which might be taken for those of vtables: it is passed over.
 void vtable_index::search(const os::module_range& constants) {
-    word at = align_up(constants.begin, k_word);
+    word at = align_up(constants.begin, k_word_bytes);
     word before = 1; // no offset
-    while (at + 2 * k_word <= constants.end) {
+    while (at + 2 * k_word_bytes <= constants.end) {
         const word value = word_of_module(at);
         const std::int64_t position = -as_signed(before);
-        const bool may_have_type = position >= 0 && position < k_position_max && is_aligned(before, k_word);
+        const bool may_have_type = position >= 0 && position < k_position_max && is_aligned(before, k_word_bytes);
         before = value;
         if (may_have_type && kind_of_type(value) != kind::none) {
-            all_.push_back({at + k_word, value, static_cast<std::uint32_t>(position), 0});
+            all_.push_back({at + k_word_bytes, value, static_cast<std::uint32_t>(position), 0});
         } else if (const kind own = kind_of_type(at); own != kind::none) {
             const word bases = own == kind::multiple ? std::min(base_count(at), k_bases_max) : 0;
             at += own == kind::plain    ? k_single_base
-                  : own == kind::single ? k_single_base + k_word
+                  : own == kind::single ? k_single_base + k_word_bytes
                                         : k_bases + bases * k_base_bytes;
             before = 1;
             continue;
         }
-        at += k_word;
+        at += k_word_bytes;
     }
 }
 
@@ -170,7 +170,7 @@ void vtable_index::collect(const vtable& first, word type, std::int64_t position
     const word bases = what == kind::multiple ? std::min(base_count(type), k_bases_max) : 0;
     for (word at = type + k_bases; at != type + k_bases + bases * k_base_bytes; at += k_base_bytes) {
         const word base = word_of_module(at);
-        const word flags = word_of_module(at + k_word);
+        const word flags = word_of_module(at + k_word_bytes);
         const std::int64_t offset = as_signed(flags) >> k_offset_shift;
         if ((flags & k_virtual_flag) == 0) {
             collect(first, base, position + offset, depth + 1, into);
@@ -201,14 +201,14 @@ const vtable* vtable_index::find(std::string_view name, std::uint32_t position,
 }
 
 const os::module_range& vtable_index::words_around(const vtable& of) const {
-    return *os::range_around(modules_.readable, of.point - k_word);
+    return *os::range_around(modules_.readable, of.point - k_word_bytes);
 }
 
 std::size_t vtable_index::functions_of(const vtable& of) const {
     const word end = words_around(of).end;
     std::size_t count = 0;
-    for (std::size_t i = 0; of.point + (i + 1) * k_word <= end; ++i) {
-        const word value = word_of_module(of.point + i * k_word);
+    for (std::size_t i = 0; of.point + (i + 1) * k_word_bytes <= end; ++i) {
+        const word value = word_of_module(of.point + i * k_word_bytes);
         if (os::range_around(modules_.code, value) != nullptr)
             count = i + 1;
         else if (value != 0) // the destructors of an abstract class

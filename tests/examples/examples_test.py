@@ -34,6 +34,14 @@ class Example(unittest.TestCase):
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
         return done.stdout
 
+    def rem(self, *words, read=""):
+        """What the program rem prints; it must succeed. It reads `read`."""
+        done = subprocess.run(
+            [os.environ["REM"], *words], cwd=self.directory, capture_output=True, text=True, input=read
+        )
+        self.assertEqual((done.returncode, done.stderr), (0, ""), done.stdout)
+        return done.stdout
+
     def files(self):
         return sorted(os.listdir(self.directory))
 
@@ -59,6 +67,9 @@ class shapes(Example):
         self.assertEqual(
             self.run_program("shapes.rem"), "group: 12.1416\n  square: 9\n  circle: 3.14159\nsquare: 4\n"
         )
+        self.assertEqual(self.rem("get", "shapes.rem", "shapes[0].parts_[1].radius_"), "1\n")
+        self.rem("load", "loaded.rem", read=self.rem("dump", "shapes.rem"))
+        self.assertEqual(self.run_program("loaded.rem"), self.run_program("shapes.rem"))
 
 
 class address_book(Example):

@@ -17,7 +17,8 @@
 // In debug mode the standard library's containers have other members, and compiled functions take and return some of
 // these containers. So the library defines only one of the two symbols below, the one for the mode that it was compiled
 // in; each translation unit refers to the symbol for its own mode. A program that was compiled in the other mode fails
-// to link, and the name of the missing symbol says why. This check costs a program one pointer of memory.
+// to link, and the name of the missing symbol says why. This check costs a program one pointer of memory. (The name of an
+// inline namespace would tell the modes apart, too, but appear in each message of the compiler.)
 #if defined(__GLIBCXX__)
 #if defined(__has_attribute)
 #if __has_attribute(retain)
