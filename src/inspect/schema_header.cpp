@@ -184,6 +184,11 @@ private:
         std::string bases;
         std::string lines;
         const std::vector<type_part>& members = says_it ? row.fields : row.parts;
+        const auto has_its_vptr = [&](const type_part& base) {
+            return base.name.empty() && base.offset == 0 && has_vptr(schema_.rows[base.type]);
+        };
+        if (has_vptr(row) && std::none_of(members.begin(), members.end(), has_its_vptr))
+            lines += "    virtual ~" + name + "() = default; // besides other virtual functions\n";
         for (std::size_t i = 0; i != members.size(); ++i) {
             const type_part& each = members[i];
             const auto place = place_of_member(row, members, i, 0);

@@ -257,10 +257,17 @@ TEST_F(described_classes, are_dumped_and_loaded_by_their_own_class) {
 TEST_F(described_classes, are_found_by_paths) {
     make();
     EXPECT_EQ(inspect::get(path_, "pen.all[0].eggs[2]"), "2");
-    EXPECT_EQ(inspect::get(path_, "pen.all[0].fears.creature.name"), "\"leo\"");
-    EXPECT_EQ(inspect::get(path_, "pen.swimmers[\"daisy\"].creature.name"), "\"daisy\"");
+    EXPECT_EQ(inspect::get(path_, "pen.all[0].fears.zoo::creature.name"), "\"leo\"");
+    EXPECT_EQ(inspect::get(path_, "pen.swimmers[\"daisy\"].zoo::creature.name"), "\"daisy\"");
     EXPECT_EQ(inspect::get(path_, "pen.all[1].cubs"), "2");
     EXPECT_EQ(inspect::get(path_, "pen.lions[0].cubs"), "2");
+}
+
+TEST_F(described_classes, are_declared_with_a_virtual_destructor) {
+    make();
+    const std::string text = inspect::schema(path_, inspect::schema_form::cpp);
+    EXPECT_NE(text.find("struct lion : zoo::creature {\n    int cubs;"), std::string::npos) << text;
+    EXPECT_NE(text.find("struct creature {\n    virtual ~creature() = default;"), std::string::npos) << text;
 }
 
 TEST_F(described_classes, that_hide_members_are_refused_by_name) {
