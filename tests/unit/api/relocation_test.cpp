@@ -352,6 +352,23 @@ TEST_F(relocating, a_copy_opens_beside_its_original) {
     EXPECT_TRUE(told_content(*original.find_root<whole_book>("everything")) == before);
 }
 
+TEST_F(relocating, twenty_documents_of_the_same_addresses_open_fifty_times_at_once) {
+    make_with([](heap& h) { h.root<book_of_base>("root").object = h.make<base_page>(base_page{7, 8}); });
+    constexpr int k_documents = 20;
+    for (int i = 0; i != k_documents; ++i)
+        inspect::copy(path_, dir_ / std::to_string(i));
+    heap_options options = movable();
+    options.read_only = true;
+    const taken_addresses crowded(base_);
+    for (int round = 0; round != 50; ++round) {
+        std::vector<heap> all;
+        for (int i = 0; i != k_documents; ++i)
+            all.push_back(heap::open_existing(dir_ / std::to_string(i), options));
+        for (const heap& each : all)
+            EXPECT_EQ(each.find_root<book_of_base>("root")->object->other, 8U);
+    }
+}
+
 TEST_F(relocating, to_three_addresses_and_back_gives_the_same_values) {
     const told_content before = make();
     for (const std::uintptr_t base : {std::uintptr_t{0}, std::uintptr_t{0x1234} << 32U, std::uintptr_t{0x2400} << 32U,
