@@ -21,6 +21,8 @@ LACKING = {
     "g++ without a class": [GCC, "-O1", "-DSHAPES_WITHOUT_LATE"],
 }
 ASSUMING = [CLANG, "-O2"]
+# Calls of the functions are replaced where all classes seem to be known.
+WHOLE = [CLANG, "-O2", UNIQUE, "-flto", "-fuse-ld=lld", "-fwhole-program-vtables", "-fvisibility=hidden"]
 LARGER = [GCC, "-O0", "-DSHAPES_LARGER"]
 
 
@@ -29,7 +31,7 @@ class Shapes(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()  # pylint: disable=consider-using-with
         cls.addClassCleanup(cls.folder.cleanup)
-        commands = {**BUILDS, **LACKING, "assuming": ASSUMING, "larger": LARGER}
+        commands = {**BUILDS, **LACKING, "assuming": ASSUMING, "whole": WHOLE, "larger": LARGER}
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             built = threads.map(cls.build, commands.keys(), commands.values())
         cls.programs = dict(zip(commands, built))
@@ -100,6 +102,13 @@ class Shapes(unittest.TestCase):
         status, said = self.run_program("assuming", "read", heap)
         self.assertEqual(status, 1)
         self.assertIn(UNIQUE, said)
+
+    def test_a_compiler_that_assumes_to_know_all_classes_is_refused(self):
+        heap = Path(self.folder.name, "whole.heap")
+        self.expect_success("clang -O2", "write", heap)
+        status, said = self.run_program("whole", "read", heap)
+        self.assertEqual(status, 1)
+        self.assertIn("-fwhole-program-vtables", said)
 
 
 if __name__ == "__main__":
