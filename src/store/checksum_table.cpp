@@ -46,7 +46,7 @@ checksum_table::checksum_table(os::file& file, const format::region& where)
         begin += count;
     }
     levels_.resize(level_begin_.size());
-    leaf_reserved_.resize(static_cast<std::size_t>(divide_up(where.bytes, format::k_leaf_span)));
+    leaf_reserved_ = std::vector<bool>(static_cast<std::size_t>(divide_up(where.bytes, format::k_leaf_span)));
 }
 
 std::uint64_t checksum_table::file_bytes(std::uint64_t region_bytes) {

@@ -140,7 +140,7 @@ std::vector<layout> all_layouts() {
         LAYOUT(class_table, FIELD(class_table, magic), FIELD(class_table, version), FIELD(class_table, count),
                FIELD(class_table, bytes), FIELD(class_table, used_bytes)),
         LAYOUT(class_entry, FIELD(class_entry, bytes), FIELD(class_entry, position), FIELD(class_entry, object_bytes),
-               FIELD(class_entry, virtual_bases), FIELD(class_entry, name_bytes)),
+               FIELD(class_entry, virtual_bases), FIELD(class_entry, name_bytes), FIELD(class_entry, fingerprint)),
         LAYOUT(class_virtual_base, FIELD(class_virtual_base, position), FIELD(class_virtual_base, slot),
                FIELD(class_virtual_base, offset)),
         LAYOUT(root_entry, FIELD(root_entry, object), FIELD(root_entry, object_bytes),
