@@ -101,7 +101,7 @@ public:
     /// Returns the target of a pointer; 0 for null. Checks that the target lies in the heap.
     result<std::uint64_t> target(object_place pointer);
     result<const std::byte*> bytes(std::uint64_t at, std::uint64_t count) {
-        if (near_.have(at, count))
+        if (near_.have(at, count) && near_.moves == heap_.moves())
             return near_.bytes + (at - near_.begin);
         return bytes_from_heap(at, count);
     }
@@ -189,6 +189,7 @@ private:
         const std::byte* bytes = nullptr;
         std::uint64_t begin = 0;
         std::uint64_t end = 0;
+        std::uint64_t moves = 0; // types::heap_bytes::moves() at that time
         [[nodiscard]] bool have(std::uint64_t at, std::uint64_t count) const {
             return at >= begin && at <= end && count <= end - at;
         }

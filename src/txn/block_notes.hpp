@@ -30,6 +30,8 @@ public:
     virtual void add(const void* block, std::uint64_t asked) noexcept = 0;
     /// Adds the type of the object in the block to its note, if there is one.
     virtual void add_type(const void* block, const std::type_info& type) noexcept = 0;
+    /// Blocks that begin in this range are freed or resized.
+    virtual void freed(const void* /*first*/, std::uint64_t /*bytes*/) noexcept {}
     /// Returns the note of the block that was allocated last at this address, even if it was freed since.
     [[nodiscard]] virtual std::optional<note> find(const void* block) const = 0;
     /// Adds the same to a message, as a sentence; does nothing if there is no note.

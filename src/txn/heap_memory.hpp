@@ -221,6 +221,15 @@ public:
     bool stop_watching_allocator();
     /// While `kept`, no page counts as unused, so the content of free pages is committed, too.
     void keep_unused(bool kept) { keeps_unused_ = kept; }
+    [[nodiscard]] bool keeps_unused() const { return keeps_unused_; }
+    /// Replaces what notes allocations, and returns what did before. Null notes nothing. Ends thread caches, which would
+    /// not tell it of each block.
+    std::unique_ptr<block_notes> exchange_notes(std::unique_ptr<block_notes> next) {
+        settle_thread_caches();
+        notes_.swap(next);
+        looks_after_blocks_ = red_zones_ || notes_ != nullptr;
+        return next;
+    }
 
 private:
     // Kept out of the hot path.

@@ -46,6 +46,8 @@ void heap_memory::look_at_freed(const void* block, std::uint64_t bytes) const {
         red_zones_ && is_block && !alloc::red_zoned_bytes(block, found->bytes, alloc::k_red_zone_record_bytes);
     if (notes_ != nullptr && (is_overwritten || !is_block || found->bytes != bytes))
         notes_->tell(block);
+    if (notes_ != nullptr)
+        notes_->freed(block, alloc::k_granule_bytes);
     if (is_overwritten)
         os::abort_with("the bytes behind this block were overwritten", block);
 }
