@@ -63,7 +63,7 @@ public:
             if (clock::now() >= until_) {
                 if (!work_->pause())
                     return fail(errc::closed, "the collection has ended before it was done.");
-                note_move();
+                ++moves_;
             }
         }
         return past_.at(offset, bytes);
@@ -87,6 +87,9 @@ public:
         return memory_.block_bytes_for(bytes, alignment);
     }
 
+    /// Counts how often the addresses that at() has returned became invalid.
+    [[nodiscard]] const std::uint64_t& moves() const { return moves_; }
+
 private:
     txn::past_memory& past_;
     const txn::heap_memory& memory_;
@@ -95,6 +98,7 @@ private:
     os::stepped_work* work_ = nullptr;
     clock::time_point until_;
     std::uint64_t reads_ = 0;
+    std::uint64_t moves_ = 0;
     bool has_asked_for_block_ = false;
 };
 
@@ -112,7 +116,7 @@ public:
                 bytes_->go_on(*work_, until_);
                 found_.emplace(
                     inspect::unreached_blocks({*bytes_, path_, reinterpret_cast<std::uintptr_t>(impl.memory().base()),
-                                               past_.bytes(), 0, &past_.header()},
+                                               past_.bytes(), 0, &past_.header(), &bytes_->moves()},
                                               *blocks_));
             });
         } catch (...) {

@@ -120,6 +120,11 @@ struct owned_target {
     std::string type; // name of what the pointer leads to
 };
 
+const std::uint64_t& moves_of(const heap_to_read& heap) {
+    static constexpr std::uint64_t k_never = 0;
+    return heap.moves != nullptr ? *heap.moves : k_never;
+}
+
 /// Visits the objects that one root leads to.
 class root_reach final : reference_listener {
 public:
@@ -129,7 +134,7 @@ public:
         : opaque_(opaque),
           schema_(root.schema),
           root_{schema_->root, root.object},
-          reader_(heap.bytes, heap.path, heap.base, heap.end, *schema_),
+          reader_(heap.bytes, heap.path, heap.base, heap.end, *schema_, moves_of(heap)),
           walk_(reader_, *this),
           blocks_(blocks),
           seen_(seen),

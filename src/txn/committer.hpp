@@ -12,7 +12,6 @@
 #include "log/record.hpp"
 #include "store/heap_file.hpp"
 #include "txn/checkpointer.hpp"
-#include "txn/commit_watcher.hpp"
 #include "txn/engine_options.hpp"
 #include "txn/health.hpp"
 #include "txn/heap_memory.hpp"
@@ -98,10 +97,6 @@ public:
     /// Notes that all written memory is committed or equals committed content.
     void all_is_committed();
 
-    /// From now on tells this watcher of each commit; null ends that.
-    void let_watch(commit_watcher* watcher) noexcept { watcher_ = watcher; }
-    [[nodiscard]] bool is_watched() const noexcept { return watcher_ != nullptr; }
-
     [[nodiscard]] const commit_totals& totals() const { return totals_; }
 
 private:
@@ -136,7 +131,6 @@ private:
     health& health_;
     const engine_options& options_;
     commit_totals totals_;
-    commit_watcher* watcher_ = nullptr;
 };
 
 } // namespace remanence::txn

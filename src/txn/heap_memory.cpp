@@ -236,7 +236,7 @@ void heap_memory::destroy_arena(std::byte* arena) {
     declared_.note_allocation();
     settle_thread_caches(); // thread caches may hold freed blocks of this arena
     if (notes_ != nullptr)
-        notes_->freed(arena, allocator_->arena_at(arena)->used_bytes());
+        notes_->freed_all(arena, allocator_->arena_at(arena)->used_bytes());
     allocator_->destroy_arena(arena);
 }
 

@@ -128,9 +128,19 @@ bool past_memory::was_freed(std::uint64_t offset) const {
     return (std::to_integer<unsigned>(freed_.begin()[granule / k_bits]) >> granule % k_bits & 1U) != 0;
 }
 
-void past_memory::freed(const void* first, std::uint64_t bytes) noexcept {
+void past_memory::freed(const void* block, std::uint64_t bytes, std::uint64_t there) {
+    note_freed(block, alloc::k_granule_bytes);
     if (others_ != nullptr)
-        others_->freed(first, bytes);
+        others_->freed(block, bytes, there);
+}
+
+void past_memory::freed_all(const void* first, std::uint64_t bytes) noexcept {
+    note_freed(first, bytes);
+    if (others_ != nullptr)
+        others_->freed_all(first, bytes);
+}
+
+void past_memory::note_freed(const void* first, std::uint64_t bytes) noexcept {
     const auto offset = static_cast<std::uint64_t>(static_cast<const std::byte*>(first) - view_.base());
     const std::uint64_t end = std::min(offset + bytes, bytes_) / alloc::k_granule_bytes;
     for (std::uint64_t granule = offset / alloc::k_granule_bytes; granule < end; ++granule)
@@ -156,11 +166,6 @@ void past_memory::add_to(std::string& message, const void* block) const {
         others_->add_to(message, block);
 }
 
-void past_memory::tell(const void* block) const {
-    if (others_ != nullptr)
-        others_->tell(block);
-}
-
 void past_memory::all_is_committed() noexcept {
     if (others_ != nullptr)
         others_->all_is_committed();
@@ -182,7 +187,7 @@ void past_memory::forget_all() noexcept {
 result<past_memory*> engine::keep_past() {
     const std::lock_guard alone(locks_.at_store);
     REM_TRY(health_.usable());
-    if (committer_.is_watched())
+    if (dynamic_cast<past_memory*>(memory_.notes()) != nullptr)
         return fail(errc::in_use,
                     "another collector of " + path() + " is not done yet. Let it finish, or destroy it, first.",
                     path());
@@ -192,7 +197,6 @@ result<past_memory*> engine::keep_past() {
     auto made = std::make_unique<past_memory>(locks_, heap_.store->image(), *heap_.view, memory_);
     past_memory* const past = made.get();
     memory_.keep_unused(true); // PM2
-    committer_.let_watch(past);
     past->note_also_to(memory_.exchange_notes(nullptr));
     (void)memory_.exchange_notes(std::move(made));
     return past;
@@ -209,7 +213,6 @@ void engine::end_past(past_memory& past) noexcept {
     const std::lock_guard alone(locks_.at_store);
     const std::lock_guard allocation(locks_.allocation);
     memory_.keep_unused(false);
-    committer_.let_watch(nullptr);
     (void)memory_.exchange_notes(past.take_others()); // destroys it
 }
 

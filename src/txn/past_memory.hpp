@@ -13,9 +13,9 @@
 
 #include "base/range.hpp"
 #include "base/result.hpp"
+#include "change/change_set.hpp"
 #include "format/heap_header.hpp"
 #include "txn/block_notes.hpp"
-#include "txn/commit_watcher.hpp"
 #include "txn/heap_locks.hpp"
 #include "txn/heap_memory.hpp"
 #include "view/memory_view.hpp"
@@ -50,7 +50,7 @@ private:
 };
 
 /// engine::keep_past() makes one. It is among the engine's notes of allocations, since it must learn what is freed.
-class past_memory final : public block_notes, public commit_watcher {
+class past_memory final : public block_notes {
 public:
     /// Takes memory as it is now. All arguments must outlive this object. Throws std::bad_alloc.
     past_memory(heap_locks& locks, store::image& image, view::memory_view& view, heap_memory& memory);
@@ -80,10 +80,10 @@ public:
 
     void add(const void* block, std::uint64_t asked) noexcept override;
     void add_type(const void* block, const std::type_info& type) noexcept override;
-    void freed(const void* first, std::uint64_t bytes) noexcept override;
+    void freed(const void* block, std::uint64_t bytes, std::uint64_t there) override;
+    void freed_all(const void* first, std::uint64_t bytes) noexcept override;
     [[nodiscard]] std::optional<note> find(const void* block) const override;
     void add_to(std::string& message, const void* block) const override;
-    void tell(const void* block) const override;
     void all_is_committed() noexcept override;
     [[nodiscard]] moment now() noexcept override;
     void go_back_to(moment earlier) noexcept override;
@@ -92,6 +92,7 @@ public:
 private:
     static constexpr std::uint64_t k_bits = 8;
 
+    void note_freed(const void* first, std::uint64_t bytes) noexcept;
     result<void> copy_pages(page_range pages);
     result<void> copy_committed(std::uint64_t page);
 

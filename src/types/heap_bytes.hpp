@@ -28,14 +28,6 @@ public:
     virtual result<std::optional<heap_range>> block_around(std::uint64_t offset) = 0;
     /// Returns the size that block_around() reports for a block that was allocated with this size.
     [[nodiscard]] virtual std::uint64_t block_bytes_for(std::uint64_t bytes, std::uint64_t alignment) const = 0;
-    /// Counts how often all addresses that at() had returned became invalid. Only at() increases it.
-    [[nodiscard]] std::uint64_t moves() const { return moves_; }
-
-protected:
-    void note_move() { ++moves_; }
-
-private:
-    std::uint64_t moves_ = 0;
 };
 
 } // namespace remanence::types

@@ -114,11 +114,21 @@ public:
         }
         return found;
     }
+    /// Makes the first stones, while no collection is under way: even lost ones may be used again.
+    void begin() {
+        update();
+        for (int i = 0; i != 4000; ++i)
+            change();
+        update();
+    }
     /// Makes stones and loses others. Frees some of those that were lost, and makes others in their places.
     void work(std::uint64_t changes) {
         update();
-        for (std::uint64_t i = 0; i != changes; ++i)
+        for (std::uint64_t i = 0; i != changes; ++i) {
             change();
+            const auto now = reached(); // what is not must not be used any longer
+            std::erase_if(reached_, [&](const stone* each) { return !now.contains(each); });
+        }
         update();
         for (const stone* each : lost_) {
             if (each->others.capacity() == 0 && each->name.empty() && random_() % 4 == 0)
@@ -185,13 +195,13 @@ private:
             root_.more.push_back(which);
             break;
         case 1:
-            root_.sorted[random_() % 100] = which;
+            root_.sorted[random_() % 2000] = which;
             break;
         case 2:
-            root_.in_leaves[random_() % 100] = which;
+            root_.in_leaves[random_() % 2000] = which;
             break;
         case 3:
-            root_.hashed[random_() % 100] = which;
+            root_.hashed[random_() % 2000] = which;
             break;
         case 4:
             root_.queue.push_back(which);
@@ -213,13 +223,13 @@ private:
             hang(make());
             break;
         case 2: { // the only pointer to an object moves to where the collection may have been already
-            std::swap(root_.begin, root_.sorted[random_() % 100]);
+            std::swap(root_.begin, root_.sorted[random_() % 2000]);
             break;
         }
         case 3:
-            root_.sorted.erase(random_() % 100);
-            root_.in_leaves.erase(random_() % 100);
-            root_.hashed.erase(random_() % 100);
+            root_.sorted.erase(random_() % 2000);
+            root_.in_leaves.erase(random_() % 2000);
+            root_.hashed.erase(random_() % 2000);
             break;
         case 4:
             if (!root_.more.empty()) { // as before
@@ -233,12 +243,12 @@ private:
                 stone* const last = root_.queue.back();
                 root_.queue.pop_back();
                 if (random_() % 2 == 0)
-                    root_.in_leaves[random_() % 100] = last;
+                    root_.in_leaves[random_() % 2000] = last;
             }
             break;
         case 6:
-            if (root_.more.size() > 50)
-                root_.more.resize(40);
+            if (root_.more.size() > 300)
+                root_.more.resize(290);
             break;
         case 7:
             if (root_.begin != nullptr)
@@ -246,13 +256,8 @@ private:
             break;
         default:
             if (stone* const at = any(); at != nullptr)
-                std::swap(at->first, root_.hashed[random_() % 100]);
+                std::swap(at->first, root_.hashed[random_() % 2000]);
         }
-        // What is not reached now must not be used any longer.
-        std::set<const stone*> now;
-        for (const auto& [each, what] : reached())
-            now.insert(each);
-        std::erase_if(reached_, [&](const stone* each) { return !now.contains(each); });
     }
 
     heap& heap_;
@@ -269,11 +274,11 @@ private:
 TEST_F(collecting_in_steps, frees_what_leaks_finds_and_nothing_else) {
     heap& h = with();
     stone_cutter cutter(h, random_seed());
-    h.write([&] { cutter.work(400); });
+    h.write([&] { cutter.begin(); });
     const auto expected = cutter.reached();
     const leak_report found = h.leaks();
     collector collection(h);
-    EXPECT_GT(steps_until_done(collection), 3U);
+    EXPECT_GT(steps_until_done(collection), 10U);
     EXPECT_TRUE(collection.step(k_least));
     EXPECT_EQ(collection.freed().blocks, found.blocks);
     EXPECT_EQ(collection.freed().bytes, found.bytes);
@@ -288,8 +293,8 @@ TEST_F(collecting_in_steps,
     std::mt19937_64 random(seed);
     heap& h = with();
     stone_cutter cutter(h, seed);
-    h.write([&] { cutter.work(300); });
-    for (int round = 0; round != 12; ++round) {
+    h.write([&] { cutter.begin(); });
+    for (int round = 0; round != 5; ++round) {
         h.commit();
         cutter.begin_to_count();
         const std::uint64_t lost = h.leaks().blocks;
@@ -356,8 +361,8 @@ TEST_F(collecting_in_steps, undo_redo_and_go_to_between_the_steps_make_it_begin_
     options.history = {.steps_max = 100};
     heap& h = with(options);
     stone_cutter cutter(h, seed);
-    h.write([&] { cutter.work(300); });
-    for (int round = 0; round != 6; ++round) {
+    h.write([&] { cutter.begin(); });
+    for (int round = 0; round != 4; ++round) {
         for (int i = 0; i != 5; ++i)
             h.write([&] { cutter.work(20); });
         collector collection(h);
@@ -368,12 +373,12 @@ TEST_F(collecting_in_steps, undo_redo_and_go_to_between_the_steps_make_it_begin_
             depth = h.undo_depth();
             is_done = collection.step(k_least);
             ASSERT_EQ(cutter.reached(), expected);
-            if (is_done || undone == 5 || random() % 10 != 0)
+            if (is_done || undone == 5 || random() % 10 != 0 || (depth <= 3 && h.redo_depth() == 0))
                 continue;
             ++undone;
-            if (random() % 3 == 0 && h.redo_depth() != 0)
+            if (depth <= 3 || (random() % 3 == 0 && h.redo_depth() != 0))
                 h.redo(1);
-            else if (depth > 3)
+            else
                 h.undo(1 + random() % 2);
             cutter.forget_all();
             if (random() % 2 == 0)
@@ -547,7 +552,7 @@ TEST_F(collecting_in_steps, works_with_red_zones_aligned_blocks_and_places) {
     options.memory.aligned_blocks = true;
     heap& h = with(options);
     stone_cutter cutter(h, random_seed());
-    h.write([&] { cutter.work(300); });
+    h.write([&] { cutter.begin(); });
     const leak_report found = h.leaks();
     cutter.begin_to_count();
     collector collection(h);
