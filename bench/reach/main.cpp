@@ -1,6 +1,7 @@
 // What walks along all pointers of a heap cost: moving it to other addresses, and freeing what no root reaches.
 #include <harness.hpp>
 
+#include <remanence/collector.hpp>
 #include <remanence/inspect.hpp>
 #include <remanence/relocate.hpp>
 #include <remanence/remanence.hpp>
@@ -11,6 +12,8 @@
 #include <gc/gc.h>
 #endif
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -42,6 +45,8 @@ constexpr std::string_view k_purpose =
   collect     the tree loses half of its nodes, which are freed in one commit; "gc" is Boehm's collector in ordinary
               memory, where the same nodes become garbage
   leaks       the same walk, which frees nothing
+  steps       the same collection by a rem::collector, in steps of 5 ms, between which the program changes a node and
+              commits: the sum of all steps, and the longest of those that look for nodes and of those that free
 )";
 
 constexpr std::uint64_t k_texts = 5'000'000;
@@ -138,6 +143,37 @@ void measure_collection(const fs::path& file) {
     heap.close();
 }
 
+void measure_steps(const fs::path& file) {
+    rem::heap heap = rem::heap::open_existing(file);
+    auto& root = *heap.find_root<reach_node*>("tree");
+    heap.write([&] { root->left = nullptr; });
+    rem::collector collection(heap);
+    double first = 0;
+    double looking = 0;
+    double freeing = 0;
+    double sum = 0;
+    std::uint64_t steps = 0;
+    for (bool is_done = false; !is_done; ++steps) {
+        const bool is_freeing = collection.freed().blocks != 0;
+        const bench::stopwatch watch;
+        is_done = collection.step(std::chrono::milliseconds(5));
+        const double seconds = watch.seconds();
+        sum += seconds;
+        double& longest = steps == 0 ? first : is_freeing || collection.freed().blocks != 0 ? freeing : looking;
+        longest = std::max(longest, seconds);
+        heap.write([&] { ++root->other; });
+    }
+    bench::hand_over({"steps",
+                      sum,
+                      {{"steps", static_cast<double>(steps)},
+                       {"first_seconds", first},
+                       {"longest_looking_seconds", looking},
+                       {"longest_freeing_seconds", freeing}}});
+    if (collection.freed().blocks != (k_nodes - 1) / 2 || sum_of(root) == 0 || !heap.leaks().clean())
+        throw std::runtime_error("the collection in steps has left something, or freed too much");
+    heap.close();
+}
+
 #ifdef BENCH_HAS_GC
 void measure_gc() {
     GC_INIT();
@@ -161,6 +197,8 @@ void run_child(const std::vector<std::string>& words) {
         measure_move(words.at(1), words.at(2), words.at(3));
     else if (words.at(0) == "collect")
         measure_collection(words.at(1));
+    else if (words.at(0) == "steps")
+        measure_steps(words.at(1));
 #ifdef BENCH_HAS_GC
     else if (words.at(0) == "gc")
         measure_gc();
@@ -191,6 +229,11 @@ void run_parent(const bench::options& chosen) {
             for (const bench::measurement& each : bench::run_child({"collect", file}))
                 report.add("heap", kind, count, each);
             fs::remove(file); // it lost half
+            bench::note("tree: collect in steps");
+            bench::run_child({"populate", file, kind});
+            for (const bench::measurement& each : bench::run_child({"steps", file}))
+                report.add("heap", kind, count, each);
+            fs::remove(file);
 #ifdef BENCH_HAS_GC
             bench::note("tree: Boehm's collector");
             for (const bench::measurement& each : bench::run_child({"gc"}))

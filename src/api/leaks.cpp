@@ -1,6 +1,8 @@
 // heap::leaks() and heap::collect(), which visit all objects that roots reach. A separate file, so that programs that
 // do not call them do not link that code.
 
+#include "api/leaks.hpp"
+
 #include "api/heap_impl.hpp"
 #include "api/heap_reading.hpp"
 #include "api/leak_sums.hpp"
@@ -15,43 +17,45 @@ namespace {
 
 std::vector<heap_range> find_unreached(detail::heap_impl& impl) {
     types::memory_bytes bytes(impl.memory());
-    auto left = inspect::unreached_blocks(detail::to_read(bytes, impl.memory()), detail::blocks_of(impl.memory()));
+    auto left = inspect::unreached_blocks(detail::to_read(bytes, impl.memory()),
+                                          inspect::sorted_blocks(detail::blocks_of(impl.memory())));
     if (!left)
         detail::raise(left.why());
     return std::move(*left);
 }
 
 leak_report report_of(const std::vector<heap_range>& left, detail::heap_impl& impl) {
-    const txn::heap_memory& memory = impl.memory();
-    const bool notes_places = impl.options.checks.leak_frames != 0;
     detail::leak_sums sums;
-    for (const heap_range& each : left) {
-        sums.add_block(each.bytes);
-        if (!notes_places)
-            continue;
-        auto note = memory.note_of(memory.base() + each.offset);
-        if (!note)
-            note = {each.bytes, nullptr, {}};
-        sums.add_type(note->type, note->asked);
-        sums.add_place(std::move(note->calls), note->asked);
-    }
+    for (const heap_range& each : left)
+        detail::add_block(sums, each, impl);
     return sums.report();
 }
 
-void refuse_hidden_references(detail::heap_impl& impl) {
-    types::memory_bytes bytes(impl.memory());
-    const auto found = inspect::what_hides_references(detail::to_read(bytes, impl.memory()));
-    if (!found)
-        detail::raise(found.why());
-    if (*found)
-        detail::raise(errc::not_supported,
-                      "what no root reaches cannot be found for certain: " + **found +
-                          ". Describe it (all members by REM_REFLECT, pointers with a type; in C by REM_DESCRIBE), or "
-                          "free the blocks yourself: leaks() lists them.",
-                      impl.memory().path());
+} // namespace
+
+void detail::add_block(leak_sums& to, const heap_range& block, heap_impl& impl) {
+    to.add_block(block.bytes);
+    if (impl.options.checks.leak_frames == 0)
+        return;
+    auto note = impl.memory().note_of(impl.memory().base() + block.offset);
+    if (!note)
+        note = {block.bytes, nullptr, {}};
+    to.add_type(note->type, note->asked);
+    to.add_place(std::move(note->calls), note->asked);
 }
 
-} // namespace
+void detail::refuse_hidden_references(heap_impl& impl) {
+    types::memory_bytes bytes(impl.memory());
+    const auto found = inspect::what_hides_references(to_read(bytes, impl.memory()));
+    if (!found)
+        raise(found.why());
+    if (*found)
+        raise(errc::not_supported,
+              "what no root reaches cannot be found for certain: " + **found +
+                  ". Describe it (all members by REM_REFLECT, pointers with a type; in C by REM_DESCRIBE), or "
+                  "free the blocks yourself: leaks() lists them.",
+              impl.memory().path());
+}
 
 leak_report heap::leaks() const {
     detail::heap_impl* const impl = detail::checked(impl_);
@@ -65,11 +69,11 @@ leak_report heap::collect() {
         // Before the section, since a section that fails would also undo earlier changes.
         detail::heap_impl* const impl = detail::checked(impl_);
         const detail::read_section section(impl);
-        refuse_hidden_references(*impl);
+        detail::refuse_hidden_references(*impl);
     }
     return write([&] {
         detail::heap_impl& impl = *detail::checked(impl_);
-        refuse_hidden_references(impl); // another thread may have made a root
+        detail::refuse_hidden_references(impl); // another thread may have made a root
         const std::vector<heap_range> left = find_unreached(impl);
         leak_report freed = report_of(left, impl);
         for (const heap_range& each : left)

@@ -144,7 +144,7 @@ leak_report leaks(const std::string& path, const progress_callback& on_progress)
         if (!place)
             return place.error();
         place->version = version;
-        auto left = unreached_blocks(*place, now.blocks());
+        auto left = unreached_blocks(*place, sorted_blocks(now.blocks()));
         if (!left)
             return left.error();
         detail::leak_sums sums;

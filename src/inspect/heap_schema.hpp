@@ -23,7 +23,8 @@ struct heap_to_read {
     std::uint64_t base;
     std::uint64_t end; // number of readable bytes, counted from the base
     std::uint64_t version;
-    const format::heap_header* header; // null if the heap has no commit
+    const format::heap_header* header;    // null if the heap has no commit
+    const std::uint64_t* moves = nullptr; // null: addresses stay valid; see object_reader
 };
 /// Makes an inspection readable as memory. errc::corrupt.
 result<heap_to_read> to_read(inspection& heap);

@@ -101,7 +101,7 @@ result<const std::byte*> object_reader::bytes_from_heap(std::uint64_t at, std::u
     const std::uint64_t begin = align_down(at, k_page_bytes);
     const std::uint64_t end = align_up(at + count, k_page_bytes);
     if (heap_.contains(begin, end - begin))
-        near_ = {*found - (at - begin), begin, end};
+        near_ = {*found - (at - begin), begin, end, moves_};
     return *found;
 }
 

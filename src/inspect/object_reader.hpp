@@ -42,10 +42,17 @@ inline constexpr unsigned k_depth_max = 1000;
 
 class object_reader {
 public:
-    /// `base` is the heap's recorded address, `bytes` the heap's size. All arguments must outlive the reader.
+    /// `base` is the heap's recorded address, `bytes` the heap's size. `moves` increases whenever heap_bytes::at() makes
+    /// all addresses invalid that it returned before. All arguments must outlive the reader.
     object_reader(types::heap_bytes& heap, const std::string& path, std::uint64_t base, std::uint64_t bytes,
-                  const types::type_description& schema)
-        : heap_(heap), path_(path), base_(base), schema_(schema), budget_(16 * bytes), rests_(schema.rows.size()) {}
+                  const types::type_description& schema, const std::uint64_t& moves = k_never_moves)
+        : heap_(heap),
+          path_(path),
+          base_(base),
+          schema_(schema),
+          moves_(moves),
+          budget_(16 * bytes),
+          rests_(schema.rows.size()) {}
 
     [[nodiscard]] const types::type_row& row(std::uint32_t index) const { return schema_.rows[index]; }
     [[nodiscard]] const types::type_description& schema() const { return schema_; }
@@ -101,7 +108,7 @@ public:
     /// Returns the target of a pointer; 0 for null. Checks that the target lies in the heap.
     result<std::uint64_t> target(object_place pointer);
     result<const std::byte*> bytes(std::uint64_t at, std::uint64_t count) {
-        if (near_.have(at, count))
+        if (near_.have(at, count) && near_.moves == moves_)
             return near_.bytes + (at - near_.begin);
         return bytes_from_heap(at, count);
     }
@@ -114,6 +121,7 @@ public:
     [[nodiscard]] unexpected too_deep(object_place where) const;
 
 private:
+    static constexpr std::uint64_t k_never_moves = 0;
     static constexpr std::uint64_t k_word = 8;
     /// The elements of std::vector<bool> are bits, which have no address. A bit that is 0 gets this place; one that is
     /// 1 gets the next. Both lie behind every heap, and bytes() finds a 0 or a 1 there.
@@ -180,6 +188,7 @@ private:
     const std::string& path_;
     std::uint64_t base_;
     const types::type_description& schema_;
+    const std::uint64_t& moves_;
     std::uint64_t budget_;
     tell_memory listener_;
     mutable std::vector<std::optional<std::vector<byte_range>>> rests_; // for each row, computed once
@@ -189,6 +198,7 @@ private:
         const std::byte* bytes = nullptr;
         std::uint64_t begin = 0;
         std::uint64_t end = 0;
+        std::uint64_t moves = 0; // moves_ at that time
         [[nodiscard]] bool have(std::uint64_t at, std::uint64_t count) const {
             return at >= begin && at <= end && count <= end - at;
         }

@@ -37,8 +37,9 @@ enum class reached : std::uint8_t {
 
 class marked_blocks {
 public:
-    marked_blocks(const heap_to_read& heap, std::vector<heap_range> blocks)
-        : heap_(heap), blocks_(std::move(blocks)), states_(blocks_.size(), reached::no) {}
+    /// Both arguments must outlive this object.
+    marked_blocks(const heap_to_read& heap, const sorted_blocks& blocks)
+        : heap_(heap), blocks_(blocks), states_(blocks_.size(), reached::no) {}
 
     [[nodiscard]] const sorted_blocks& blocks() const { return blocks_; }
     [[nodiscard]] reached state_of(std::size_t index) const { return states_[index]; }
@@ -58,20 +59,9 @@ public:
     result<void> follow(heap_range opaque, std::uint64_t begin_of_block, reached how) {
         if (opaque.bytes < k_link_bytes || !heap_.bytes.contains(opaque.offset, opaque.bytes))
             return {};
-        auto bytes = heap_.bytes.at(opaque.offset, opaque.bytes);
-        if (!bytes)
-            return bytes.error();
-        for (std::uint64_t i = 0; i <= opaque.bytes - k_link_bytes; ++i) {
-            const std::uint64_t at = opaque.offset + i;
-            std::uint64_t value = 0;
-            std::memcpy(&value, *bytes + i, sizeof value);
-            if (value - heap_.base < heap_.end) {
-                mark(value - heap_.base, how);
-            } else if (how == reached::by_all_links && value != 0 && (value | at) % k_link_bytes == 0) {
-                mark_beginning(at + value);
-                mark_beginning(begin_of_block + value);
-            }
-        }
+        const std::uint64_t places = opaque.bytes - (k_link_bytes - 1); // where a link may begin
+        for (std::uint64_t i = 0; i < places; i += k_places_at_once)
+            REM_TRY(follow_links(opaque.offset + i, std::min(k_places_at_once, places - i), begin_of_block, how));
         return {};
     }
     /// Follows the links in all blocks that are reached in this way.
@@ -93,6 +83,26 @@ public:
     }
 
 private:
+    static constexpr std::uint64_t k_places_at_once = std::uint64_t{64} << 10U;
+
+    /// Follows the links that begin at `count` places, the first of them at `first`.
+    result<void> follow_links(std::uint64_t first, std::uint64_t count, std::uint64_t begin_of_block, reached how) {
+        auto bytes = heap_.bytes.at(first, count + k_link_bytes - 1);
+        if (!bytes)
+            return bytes.error();
+        for (std::uint64_t i = 0; i != count; ++i) {
+            const std::uint64_t at = first + i;
+            std::uint64_t value = 0;
+            std::memcpy(&value, *bytes + i, sizeof value);
+            if (value - heap_.base < heap_.end) {
+                mark(value - heap_.base, how);
+            } else if (how == reached::by_all_links && value != 0 && (value | at) % k_link_bytes == 0) {
+                mark_beginning(at + value);
+                mark_beginning(begin_of_block + value);
+            }
+        }
+        return {};
+    }
     void mark_beginning(std::uint64_t offset) {
         if (offset >= heap_.end)
             return;
@@ -102,7 +112,7 @@ private:
     }
 
     const heap_to_read& heap_;
-    sorted_blocks blocks_;
+    const sorted_blocks& blocks_;
     std::vector<reached> states_;
     std::vector<std::size_t> pending_; // blocks whose links are still to be followed
 };
@@ -113,12 +123,17 @@ struct owned_target {
     std::string type; // name of what the pointer leads to
 };
 
+const std::uint64_t& moves_of(const heap_to_read& heap) {
+    static constexpr std::uint64_t k_never = 0;
+    return heap.moves != nullptr ? *heap.moves : k_never;
+}
+
 class object_reach;
 
 /// What the visits of all roots and classes share.
 struct everything {
-    everything(const heap_to_read& in, std::vector<heap_range> blocks, object_classes known)
-        : heap(in), marked(in, std::move(blocks)), seen(marked.blocks()), classes(std::move(known)) {}
+    everything(const heap_to_read& in, const sorted_blocks& blocks, object_classes known)
+        : heap(in), marked(in, blocks), seen(marked.blocks()), classes(std::move(known)) {}
 
     /// Returns the visit of the objects of a class.
     object_reach& reach_of(const std::shared_ptr<const types::type_description>& schema_of_class);
@@ -140,7 +155,7 @@ public:
         : all_(all),
           opaque_(opaque),
           schema_(std::move(schema)),
-          reader_(all.heap.bytes, all.heap.path, all.heap.base, all.heap.end, *schema_),
+          reader_(all.heap.bytes, all.heap.path, all.heap.base, all.heap.end, *schema_, moves_of(all.heap)),
           walk_(reader_, *this),
           blocks_(all.marked),
           first_type_(all.types) {
@@ -351,11 +366,11 @@ result<std::optional<std::string>> what_hides_references(const heap_to_read& hea
     return std::optional<std::string>();
 }
 
-result<std::vector<heap_range>> unreached_blocks(const heap_to_read& heap, std::vector<heap_range> blocks) {
+result<std::vector<heap_range>> unreached_blocks(const heap_to_read& heap, const sorted_blocks& blocks) {
     auto classes = object_classes::of(heap);
     if (!classes)
         return classes.error();
-    everything all(heap, std::move(blocks), std::move(*classes));
+    everything all(heap, blocks, std::move(*classes));
     if (heap.header == nullptr)
         return all.marked.not_reached();
     REM_TRY(reach_directory(heap, all.marked));

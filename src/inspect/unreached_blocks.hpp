@@ -18,6 +18,7 @@
 #include "base/range.hpp"
 #include "base/result.hpp"
 #include "inspect/heap_schema.hpp"
+#include "inspect/sorted_blocks.hpp"
 
 #include <optional>
 #include <string>
@@ -25,10 +26,11 @@
 
 namespace remanence::inspect {
 
-/// `blocks`: all blocks of the heap, sorted, with their red zones. Returns those that are not reached, sorted. Memory
-/// must not change meanwhile. errc::corrupt if the directory, a schema, or an object that a root contains is damaged.
-/// O(heap), in time; memory O(blocks and pointers).
-result<std::vector<heap_range>> unreached_blocks(const heap_to_read& heap, std::vector<heap_range> blocks);
+/// `blocks`: all blocks of the heap, with their red zones. Returns those that are not reached, sorted. Memory must not
+/// change meanwhile. Once it has called block_around() of the heap's bytes, it keeps no address across a call of at().
+/// errc::corrupt if the directory, a schema, or an object that a root contains is damaged. O(heap), in time; memory
+/// O(blocks and pointers).
+result<std::vector<heap_range>> unreached_blocks(const heap_to_read& heap, const sorted_blocks& blocks);
 
 /// Returns in words what may refer to blocks in a way that unreached_blocks() does not follow (UB3): a root without a
 /// schema, a class that hides members, a pointer without a type. Nothing if all types of all roots are known.

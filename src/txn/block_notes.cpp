@@ -70,7 +70,9 @@ public:
             found.calls.push_back(reinterpret_cast<void*>(entry[k_head + i]));
         return found;
     }
-    void tell(const void* block) const override {
+    void freed(const void* block, std::uint64_t bytes, std::uint64_t there) override {
+        if (there == bytes)
+            return;
         std::string text;
         add_to(text, block);
         if (!text.empty())

@@ -8,6 +8,10 @@
 #include <typeinfo>
 #include <vector>
 
+namespace remanence::change {
+struct change_set;
+}
+
 namespace remanence::txn {
 
 /// The caller of all functions holds the allocation lock. None calls malloc() for an allocation, since malloc() may
@@ -34,8 +38,13 @@ public:
     [[nodiscard]] virtual std::optional<note> find(const void* block) const = 0;
     /// Adds the same to a message, as a sentence; does nothing if there is no note.
     virtual void add_to(std::string& message, const void* block) const = 0;
-    /// Writes the same to standard error.
-    virtual void tell(const void* block) const = 0;
+    /// A block is freed or resized. `there`: the size of the block that begins there. If it is not `bytes`, writes the
+    /// note to standard error.
+    virtual void freed(const void* block, std::uint64_t bytes, std::uint64_t there) = 0;
+    /// All blocks that begin in this range are freed.
+    virtual void freed_all(const void* /*first*/, std::uint64_t /*bytes*/) noexcept {}
+    /// A commit is about to replace the committed content (R1) of what it changes. The caller holds at_store instead.
+    virtual void before_commit(const change::change_set& /*changes*/) noexcept {}
     /// All allocations are committed, so that no rollback undoes them.
     virtual void all_is_committed() noexcept = 0;
     /// A moment to which go_back_to() can lead. All moments end with all_is_committed() and forget_all(), and those after

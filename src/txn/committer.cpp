@@ -189,6 +189,7 @@ result<void> committer::reserve_for_apply(const change::change_set& changes) {
 result<void> committer::write(pending_commit& commit) {
     REM_CHECK(commit.copies != nullptr || session_.promised() == session_.version());
     change::change_set& changes = commit.changes;
+    memory_.tell_before_commit(changes);
     log::redo_log::prerequisite first;
     if (changes.has_whole_chunks()) {
         REM_TRY(health_.poison_if_failed(write_whole_chunks(changes)));

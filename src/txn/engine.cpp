@@ -250,8 +250,9 @@ result<void> engine::checkpoint() {
         {
             const std::lock_guard allocation(locks_.allocation);
             // I8: in a shared heap nothing is given back here, since the checkpoint that must follow may have to wait
-            // for readers; in a heap with a history neither, since an undo may need the bytes in the chunks.
-            if (!is_shared() && !has_history())
+            // for readers; in a heap with a history neither, since an undo may need the bytes in the chunks; nor while a
+            // past state of memory is read (past_memory.hpp).
+            if (!is_shared() && !has_history() && !memory_.keeps_unused())
                 REM_TRY(space_.give_back_unused_if_committed(memory_.allocator(), session_));
         }
         if (session_.log().used_bytes() == 0 && !space_.owes_discard())

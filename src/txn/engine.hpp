@@ -56,6 +56,8 @@
 
 namespace remanence::txn {
 
+class past_memory;
+
 struct engine_stats {
     std::uint64_t commits = 0;
     std::uint64_t checkpoints = 0;
@@ -235,6 +237,17 @@ public:
     /// Compares pages only with the fallback tracker, which cannot tell which pages were written. O(memory in use), in
     /// the kernel.
     result<std::vector<heap_range>> written_pages();
+
+    // A past state of memory (past_memory.hpp), for programs that read it while they go on.
+
+    /// From now on keeps memory as it is, and notes what is freed. The caller has just committed everything, and is
+    /// still in the same write section; the heap is not shared. The result is valid until end_past(), or as long as the
+    /// engine. errc::in_use if there is one already. Throws std::bad_alloc.
+    result<past_memory*> keep_past();
+    /// From now on only notes what is freed.
+    void forget_past_pages(past_memory& past) noexcept;
+    /// Destroys it.
+    void end_past(past_memory& past) noexcept;
 
     [[nodiscard]] bool has_history() const { return history_ != nullptr; }
     /// Returns null if the heap is open without a history.

@@ -235,6 +235,8 @@ void heap_memory::destroy_arena(std::byte* arena) {
     const std::scoped_lock lock(locks_.allocation);
     declared_.note_allocation();
     settle_thread_caches(); // thread caches may hold freed blocks of this arena
+    if (notes_ != nullptr)
+        notes_->freed_all(arena, allocator_->arena_at(arena)->used_bytes());
     allocator_->destroy_arena(arena);
 }
 

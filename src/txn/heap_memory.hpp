@@ -187,6 +187,11 @@ public:
             notes_->forget_all();
         return check_allocator();
     }
+    /// The changes are about to become committed content (R1).
+    void tell_before_commit(const change::change_set& changes) {
+        if (notes_ != nullptr) [[unlikely]]
+            notes_->before_commit(changes);
+    }
     /// Everything in memory is committed.
     void all_is_committed() {
         declared_.note_no_other_changes();
@@ -221,6 +226,17 @@ public:
     bool stop_watching_allocator();
     /// While `kept`, no page counts as unused, so the content of free pages is committed, too.
     void keep_unused(bool kept) { keeps_unused_ = kept; }
+    [[nodiscard]] bool keeps_unused() const { return keeps_unused_; }
+    /// Returns what notes allocations; null if nothing does.
+    [[nodiscard]] block_notes* notes() const { return notes_.get(); }
+    /// Replaces what notes allocations, and returns what did before. Null notes nothing. Ends thread caches, which would
+    /// not tell it of each block.
+    std::unique_ptr<block_notes> exchange_notes(std::unique_ptr<block_notes> next) {
+        settle_thread_caches();
+        notes_.swap(next);
+        looks_after_blocks_ = red_zones_ || notes_ != nullptr;
+        return next;
+    }
 
 private:
     // Kept out of the hot path.
@@ -266,7 +282,7 @@ private:
     /// Puts the red zone of a new or resized block, and notes where it was allocated.
     [[gnu::noinline]] void look_after(const alloc::block& of, std::uint64_t asked);
     /// Ends the process if the red zone of a block that is to be freed or resized was overwritten. If the program noted
-    /// where blocks are allocated, and no block of this size lies there, names the place.
+    /// where blocks are allocated, and no block of this size lies there, names the place. Tells the notes of it.
     [[gnu::noinline]] void look_at_freed(const void* block, std::uint64_t bytes) const;
     /// `bytes` is the size that the allocator was asked for.
     [[gnu::noinline]] void deallocate_locked(void* block, std::uint64_t bytes, std::uint64_t alignment);

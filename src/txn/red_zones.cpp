@@ -40,13 +40,14 @@ void heap_memory::look_after(const alloc::block& of, std::uint64_t asked) {
 }
 
 void heap_memory::look_at_freed(const void* block, std::uint64_t bytes) const {
+    constexpr std::uint64_t k_overwritten = ~std::uint64_t{0}; // no block has this size
     const auto found = allocator_->block_of(block);
-    const bool is_block = found && found->start == block;
-    const bool is_overwritten =
-        red_zones_ && is_block && !alloc::red_zoned_bytes(block, found->bytes, alloc::k_red_zone_record_bytes);
-    if (notes_ != nullptr && (is_overwritten || !is_block || found->bytes != bytes))
-        notes_->tell(block);
-    if (is_overwritten)
+    std::uint64_t there = found && found->start == block ? found->bytes : 0;
+    if (red_zones_ && there != 0 && !alloc::red_zoned_bytes(block, there, alloc::k_red_zone_record_bytes))
+        there = k_overwritten;
+    if (notes_ != nullptr)
+        notes_->freed(block, bytes, there);
+    if (there == k_overwritten)
         os::abort_with("the bytes behind this block were overwritten", block);
 }
 

@@ -21,6 +21,12 @@ result<std::uint64_t> engine::shrink() {
                     path() + " has a history, and an undo may need what is free now. Open it without one; a recorded "
                              "history ends by rem history --end.",
                     path());
+    if (memory_.keeps_unused())
+        return fail(errc::in_use,
+                    "a collector of " + path() +
+                        " is reading memory as it was, so no space can be given back. Let it "
+                        "finish, or destroy it, first.",
+                    path());
     REM_TRY(point_.finish());
     REM_TRY(names_.find());
     {

@@ -15,7 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 STATIC_MAX = 300_000
 TEXT_MAX = {"README.md": 575_000, "program.c": 512_000}
 PARTS = ["txn::undo_manager::", "txn::shared_heap::", "process_coordination::", "txn::map_version", "detail::held_roots::", "txn::make_block_notes",
-         "txn::resident_limits::"]
+         "txn::resident_limits::", "txn::past_memory::"]
 SECTIONS = {"text": {".text", "remanence_allocates"}, "static memory": {".data", ".bss", ".tdata", ".tbss"}}
 
 

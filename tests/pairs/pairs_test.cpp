@@ -336,7 +336,7 @@ public:
         return true;
     }
     bool migration() {
-        const bool is_refused = has_figures();
+        const bool is_refused = has_figures() && detail::impl_of(*heap_).memory().header().class_table != 0;
         close();
         if (!is_kept_)
             forget_session();
