@@ -521,6 +521,40 @@ TEST_F(collecting_in_steps, keeps_what_is_reached_while_whole_chunks_are_rewritt
     EXPECT_TRUE(h.verify().clean());
 }
 
+TEST_F(collecting_in_steps, keeps_what_only_freed_objects_in_chunks_without_blocks_led_to) {
+    heap& h = with({.memory = {.reserve_bytes = 1 * GiB}});
+    auto& root = h.root<beach>("beach");
+    h.write([&] {
+        arena kept = arena::open(h, "kept", {.room_bytes = 4 * MiB});
+        for (int i = 0; i != 1000; ++i)
+            root.first = kept.make<pebble>(root.first);
+    });
+    pebble* const kept = root.first;
+    make_pebbles(h, 200'000);
+    h.checkpoint();
+    collector collection(h);
+    for (int i = 0; i != 20; ++i)
+        ASSERT_FALSE(collection.step(k_least));
+    h.write([&] {
+        while (root.first != kept) {
+            pebble* const next = root.first->next;
+            h.destroy(root.first);
+            root.first = next;
+        }
+    });
+    h.checkpoint();
+    for (int i = 0; i != 20; ++i)
+        ASSERT_FALSE(collection.step(k_least));
+    steps_until_done(collection);
+    EXPECT_EQ(collection.freed().blocks, 0U);
+    EXPECT_EQ(pebbles_of(h), 1000U);
+    EXPECT_TRUE(h.verify().clean());
+    const std::uint64_t before = h.version();
+    h.checkpoint(); // gives the chunks back now
+    EXPECT_GT(h.version(), before);
+    EXPECT_EQ(pebbles_of(h), 1000U);
+}
+
 TEST_F(collecting_in_steps, leaves_alone_what_was_freed_since_also_with_an_arena) {
     heap& h = with();
     make_pebbles(h, 5000);
