@@ -115,6 +115,8 @@ enum class errc : int {
     /// No procedure (heap_options::procedures) has this name, or its inverse does what a step of a history cannot: it
     /// commits, rolls back, allocates or frees. Memory is as before, except for what the inverse has committed.
     no_procedure = 37,
+    /// A call has used up the steps or bytes that its argument allows (object_view.hpp). Nothing has changed.
+    limit_reached = 38,
     /// The system gives no more memory, address space or mappings. The number is that of REM_NO_MEMORY in remanence.h.
     no_memory = 1001,
 };

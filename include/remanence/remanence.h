@@ -143,6 +143,7 @@ typedef enum rem_status REM_AS_INT {
     REM_HISTORY_FULL = 35,      /**< the history has reached a limit and may not drop steps (REM_REFUSE) */
     REM_UNCOMMITTED = 36,       /**< memory has uncommitted changes, which an undo would mix with the step */
     REM_NO_PROCEDURE = 37,      /**< no procedure has this name, or its inverse does what an inverse must not */
+    REM_LIMIT_REACHED = 38,     /**< C++ only: a call has used up the steps or bytes that it may take */
 
     REM_NO_MEMORY = 1001,  /**< the process, not the heap, has no memory left */
     REM_WOULD_WAIT = 1002, /**< a call that must not wait would have had to wait */

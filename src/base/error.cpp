@@ -83,6 +83,8 @@ const char* sentence_of(errc code) noexcept {
         return "there are changes that are not committed";
     case errc::no_procedure:
         return "the procedure is not there, or cannot be undone";
+    case errc::limit_reached:
+        return "the call has taken as many steps as it may";
     case errc::no_memory:
         return "the process has no memory left";
     }

@@ -8,7 +8,7 @@
 #include <system_error>
 
 static_assert(REM_NOT_A_HEAP == static_cast<int>(remanence::errc::not_a_heap) &&
-                  REM_NO_PROCEDURE == static_cast<int>(remanence::errc::no_procedure),
+                  REM_LIMIT_REACHED == static_cast<int>(remanence::errc::limit_reached),
               "the numbers are the same; tests/unit/capi compares all");
 
 namespace remanence::capi {

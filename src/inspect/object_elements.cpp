@@ -17,21 +17,25 @@ using types::type_row;
 
 result<void> object_reader::count_one(object_place of) {
     if (budget_ == 0)
-        return damaged(of, "that leads in a circle");
+        return is_limited_ ? out_of_steps(of) : damaged(of, "that leads in a circle");
     --budget_;
     return {};
 }
 
-/// Passes one element to `visit`. `mapped` is the offset of the mapped value in the element; 0 if there is none.
-result<bool> object_reader::give(object_place container, std::uint64_t at, std::uint64_t mapped,
-                                 const visit_element& visit) {
-    REM_TRY(count_one(container));
-    const type_row& of = schema_.rows[container.row];
+element_place object_reader::element_at(std::uint32_t container, std::uint64_t at, std::uint64_t mapped) const {
+    const type_row& of = schema_.rows[container];
     element_place element;
     element.value = {of.parts[0].type, at};
     if (mapped != 0)
         element = {.value = {of.parts[1].type, at + mapped}, .has_key = true, .key = {of.parts[0].type, at}};
-    return visit(element);
+    return element;
+}
+
+/// Passes one element to `visit`.
+result<bool> object_reader::give(object_place container, std::uint64_t at, std::uint64_t mapped,
+                                 const visit_element& visit) {
+    REM_TRY(count_one(container));
+    return visit(element_at(container.row, at, mapped));
 }
 
 result<void> object_reader::for_each_element(object_place container, const visit_element& visit) {
@@ -263,8 +267,10 @@ result<void> object_reader::hash_table(object_place of, const visit_element& vis
         return damaged(of, "whose elements do not lie in the heap");
     tell(*block, slots - *block + (*buckets - *buckets / k_group) * n[0]);
     for (std::uint64_t i = 0; i != controls; ++i) {
-        if (i % k_group == k_group - 1)
+        if (i % k_group == k_group - 1) {
+            REM_TRY(count_one(of)); // since a table may have many groups without elements
             continue;
+        }
         auto control = word<unsigned char>(*block + i);
         if (!control)
             return control.error();
@@ -284,7 +290,7 @@ result<void> object_reader::hash_table(object_place of, const visit_element& vis
     return {};
 }
 
-result<void> object_reader::bits(object_place of, const visit_element& visit) {
+result<object_reader::bit_range> object_reader::range_of_bits(object_place of) {
     const auto& n = schema_.rows[of.row].numbers;
     auto first = word<std::uint64_t>(of.at + n[0]);
     auto first_bit = word<std::uint32_t>(of.at + n[0] + k_word);
@@ -303,15 +309,26 @@ result<void> object_reader::bits(object_place of, const visit_element& visit) {
         return damaged(of, "that ends before it begins");
     const std::uint64_t end = 8 * (*last - *first) + *last_bit;
     if (end == *first_bit)
-        return {};
+        return bit_range{0, 0, 0};
     auto at = followed(*first, of);
-    if (!at)
-        return at.error();
-    for (std::uint64_t i = *first_bit; i != end; ++i) {
-        auto byte = word<unsigned char>(*at + i / 8);
-        if (!byte)
-            return byte.error();
-        auto more = give(of, k_place_of_bits + (*byte >> i % 8 & 1U), 0, visit);
+    return at ? result<bit_range>({*at, *first_bit, end - *first_bit}) : at.error();
+}
+
+result<std::uint64_t> object_reader::place_of_bit(const bit_range& range, std::uint64_t index) {
+    const std::uint64_t bit = range.first + index;
+    auto byte = word<unsigned char>(range.at + bit / 8);
+    return byte ? result<std::uint64_t>(k_place_of_bits + (*byte >> bit % 8 & 1U)) : byte.error();
+}
+
+result<void> object_reader::bits(object_place of, const visit_element& visit) {
+    auto range = range_of_bits(of);
+    if (!range)
+        return range.error();
+    for (std::uint64_t i = 0; i != range->count; ++i) {
+        auto place = place_of_bit(*range, i);
+        if (!place)
+            return place.error();
+        auto more = give(of, *place, 0, visit);
         if (!more || !*more)
             return ended(std::move(more));
     }
@@ -365,9 +382,7 @@ result<void> object_reader::foreign(object_place of, const visit_element& visit)
         auto first = followed(*address, of);
         if (!first)
             return first.error();
-        const element_rows rows = rows_of_elements(row);
-        const std::uint64_t alignment = std::max(alignment_of(schema_, rows.key), alignment_of(schema_, rows.value));
-        return contiguous(of, *first, *count, align_up(n[3] + size_of(rows.value), alignment), n[3], visit);
+        return contiguous(of, *first, *count, bytes_of_foreign_element(of.row), n[3], visit);
     }
     case foreign_way::blocks:
         return deque(of, {n[1], n[2], n[3]}, visit);
@@ -387,6 +402,13 @@ result<void> object_reader::foreign(object_place of, const visit_element& visit)
         break;
     }
     return {};
+}
+
+std::uint64_t object_reader::bytes_of_foreign_element(std::uint32_t container) const {
+    const type_row& row = schema_.rows[container];
+    const element_rows rows = rows_of_elements(row);
+    const std::uint64_t alignment = std::max(alignment_of(schema_, rows.key), alignment_of(schema_, rows.value));
+    return align_up(row.numbers[3] + size_of(rows.value), alignment);
 }
 
 result<std::uint64_t> object_reader::foreign_header(object_place of, std::size_t number) {
@@ -454,6 +476,7 @@ result<void> object_reader::foreign_buckets(object_place of, const visit_element
     if (!first)
         return first.error();
     for (std::uint64_t i = 0; i != *count; ++i) {
+        REM_TRY(count_one(of));
         for (std::uint64_t link = *first + i * k_word;;) {
             auto next = word<std::uint64_t>(link);
             if (!next)

@@ -19,12 +19,6 @@ using types::type_row;
 
 namespace {
 
-struct pointers_as_offsets : object_walk::listener {
-    void point(std::string& out, object_place, std::uint64_t to) override {
-        out += "{\"$offset\":" + std::to_string(to) + '}';
-    }
-};
-
 /// Makes the part of a path that names an element of a container: "[3]", or the key's text in brackets.
 class element_names {
 public:

@@ -56,55 +56,6 @@ std::size_t end_of_value(std::string_view path, std::size_t at) {
     return path.size();
 }
 
-/// Normalizes a value to the form that the dump writes: without space between its parts, and with only the necessary
-/// escapes.
-std::string normal_json(std::string_view value) {
-    std::string normal;
-    std::string text;
-    bool is_in_text = false;
-    for (std::size_t i = 0; i != value.size(); ++i) {
-        const char c = value[i];
-        if (!is_in_text) {
-            is_in_text = c == '"';
-            if (!is_in_text && c != ' ' && c != '\t' && c != '\n' && c != '\r')
-                normal += c;
-            continue;
-        }
-        if (c == '"') {
-            put_json_text(normal, text);
-            text.clear();
-            is_in_text = false;
-            continue;
-        }
-        if (c != '\\' || i + 1 == value.size()) {
-            text += c;
-            continue;
-        }
-        const char escaped = value[++i];
-        constexpr std::string_view k_letters = "bfnrt";
-        constexpr std::string_view k_meant = "\b\f\n\r\t";
-        std::uint32_t code = 0;
-        const char* const digits = value.data() + i + 1;
-        if (const std::size_t at = k_letters.find(escaped); at != std::string_view::npos) {
-            text += k_meant[at];
-        } else if (escaped == 'u' && value.size() - i > 4 &&
-                   std::from_chars(digits, digits + 4, code, 16).ptr == digits + 4) {
-            i += 4;
-            const char* const low_digits = digits + 6;
-            std::uint32_t low = 0;
-            if (code >= 0xd800 && code < 0xdc00 && value.size() - i > 6 && value.substr(i + 1, 2) == "\\u" &&
-                std::from_chars(low_digits, low_digits + 4, low, 16).ptr == low_digits + 4) { // a pair of surrogates
-                code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-                i += 6;
-            }
-            put_utf8(text, code);
-        } else {
-            text += escaped;
-        }
-    }
-    return normal;
-}
-
 result<std::vector<wanted_step>> steps_of(std::string_view path, std::size_t from) {
     const auto wrong = [&](std::size_t at) {
         return fail(errc::invalid_argument,
@@ -136,13 +87,6 @@ result<std::vector<wanted_step>> steps_of(std::string_view path, std::size_t fro
     }
     return steps;
 }
-
-/// Writes a pointer as the heap offset of its target, because no path to the target is known.
-struct pointers_by_place : object_walk::listener {
-    void point(std::string& out, object_place, std::uint64_t to) override {
-        out += "{\"$offset\":" + std::to_string(to) + '}';
-    }
-};
 
 /// An object, and the reader that has its schema.
 struct found_object {
@@ -280,7 +224,7 @@ private:
         }
         std::vector<found_object> all;
         if (of.reader->is_map(of.place.row)) {
-            pointers_by_place pointers;
+            pointers_as_offsets pointers;
             object_walk walk(*of.reader, pointers);
             std::string key;
             REM_TRY(of.reader->for_each_element(of.place, [&](const element_place& each) -> result<bool> {
@@ -318,6 +262,53 @@ private:
 };
 
 } // namespace
+
+std::string normal_json(std::string_view value) {
+    std::string normal;
+    std::string text;
+    bool is_in_text = false;
+    for (std::size_t i = 0; i != value.size(); ++i) {
+        const char c = value[i];
+        if (!is_in_text) {
+            is_in_text = c == '"';
+            if (!is_in_text && c != ' ' && c != '\t' && c != '\n' && c != '\r')
+                normal += c;
+            continue;
+        }
+        if (c == '"') {
+            put_json_text(normal, text);
+            text.clear();
+            is_in_text = false;
+            continue;
+        }
+        if (c != '\\' || i + 1 == value.size()) {
+            text += c;
+            continue;
+        }
+        const char escaped = value[++i];
+        constexpr std::string_view k_letters = "bfnrt";
+        constexpr std::string_view k_meant = "\b\f\n\r\t";
+        std::uint32_t code = 0;
+        const char* const digits = value.data() + i + 1;
+        if (const std::size_t at = k_letters.find(escaped); at != std::string_view::npos) {
+            text += k_meant[at];
+        } else if (escaped == 'u' && value.size() - i > 4 &&
+                   std::from_chars(digits, digits + 4, code, 16).ptr == digits + 4) {
+            i += 4;
+            const char* const low_digits = digits + 6;
+            std::uint32_t low = 0;
+            if (code >= 0xd800 && code < 0xdc00 && value.size() - i > 6 && value.substr(i + 1, 2) == "\\u" &&
+                std::from_chars(low_digits, low_digits + 4, low, 16).ptr == low_digits + 4) { // a pair of surrogates
+                code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+                i += 6;
+            }
+            put_utf8(text, code);
+        } else {
+            text += escaped;
+        }
+    }
+    return normal;
+}
 
 result<void> get_object(inspection& heap, std::string_view path, const std::function<void(std::string_view)>& sink) {
     auto place = to_read(heap);
@@ -358,7 +349,7 @@ result<void> get_object(inspection& heap, std::string_view path, const std::func
     for (const wanted_step& each : *steps)
         REM_TRY(follower.follow(each));
     REM_TRY(follower.end());
-    pointers_by_place pointers;
+    pointers_as_offsets pointers;
     std::string text;
     const bool is_list = follower.are_of_a_key();
     for (std::size_t i = 0; i != follower.found().size(); ++i) {

@@ -62,7 +62,17 @@ unexpected object_reader::too_deep(object_place where) const {
         path_);
 }
 
+unexpected object_reader::out_of_steps(object_place where) const {
+    return fail(
+        errc::limit_reached,
+        "a call that reads a " + schema_.name_of(where.row) + " of " + path_ +
+            " has taken as many steps as it may. Allow it more, or read the elements by a cursor, which goes on "
+            "where it stopped.",
+        path_);
+}
+
 const std::vector<byte_range>& object_reader::rest_of(std::uint32_t index) const {
+    rests_.resize(schema_.rows.size());
     if (!rests_[index])
         rests_[index] = inspect::rest_of(schema_, index);
     return *rests_[index];

@@ -1,5 +1,5 @@
 // Reads objects of a heap by their schema, without the program that has their types: finds the parts of objects and the
-// elements of containers. Only this class knows how each shape of types/detail/shape.hpp is read.
+// elements of containers. Only this class and element_cursor know how each shape of types/detail/shape.hpp is read.
 //
 // Objects are input here. Each address is checked to lie in the heap before it is followed. The number of elements
 // visited is limited, since no heap has more elements than bytes; so circular links do not lead to an endless loop.
@@ -49,10 +49,10 @@ public:
         : heap_(heap),
           path_(path),
           base_(base),
+          bytes_max_(bytes),
           schema_(schema),
           moves_(moves),
-          budget_(16 * bytes),
-          rests_(schema.rows.size()) {}
+          budget_(16 * bytes) {}
 
     [[nodiscard]] const types::type_row& row(std::uint32_t index) const { return schema_.rows[index]; }
     [[nodiscard]] const types::type_description& schema() const { return schema_; }
@@ -78,6 +78,11 @@ public:
     [[nodiscard]] std::optional<object_place> member(object_place of, const types::type_part& part) const {
         const std::vector<types::type_part>& members = *members_of(schema_.rows[of.row]);
         return place_of_member(schema_.rows[of.row], members, static_cast<std::size_t>(&part - members.data()), of.at);
+    }
+    /// From now on for_each_element() fails with errc::limit_reached after so many elements in all.
+    void limit_steps(std::uint64_t steps) {
+        budget_ = steps;
+        is_limited_ = true;
     }
     /// Returns the number of elements that the container itself keeps. In a damaged heap, for_each_element() may visit
     /// another number. Precondition and errors are those of for_each_element(). O(1); O(elements) for containers that
@@ -119,8 +124,11 @@ public:
     [[nodiscard]] unexpected cannot_carry(object_place where, std::string_view what) const;
     /// Returns errc::not_supported, for an object that is nested more than k_depth_max levels deep.
     [[nodiscard]] unexpected too_deep(object_place where) const;
+    /// Returns errc::limit_reached, for a call that has used up its steps in this object.
+    [[nodiscard]] unexpected out_of_steps(object_place where) const;
 
 private:
+    friend class element_cursor;
     static constexpr std::uint64_t k_never_moves = 0;
     static constexpr std::uint64_t k_word = 8;
     /// The elements of std::vector<bool> are bits, which have no address. A bit that is 0 gets this place; one that is
@@ -148,6 +156,11 @@ private:
     /// Returns the count that a container keeps; nothing if it keeps none.
     result<std::optional<std::uint64_t>> stated_count(object_place container);
     result<bool> give(object_place container, std::uint64_t at, std::uint64_t mapped, const visit_element& visit);
+    /// Returns the element of a container of this row at a heap offset. `mapped` is the offset of the mapped value in the
+    /// element; 0 if there is none.
+    [[nodiscard]] element_place element_at(std::uint32_t container, std::uint64_t at, std::uint64_t mapped) const;
+    [[nodiscard]] std::uint64_t address_of(std::uint64_t at) const { return base_ + at; }
+    [[nodiscard]] std::uint64_t bytes_max() const { return bytes_max_; }
 
     /// `mapped`: see give().
     result<void> contiguous(object_place of, std::uint64_t first, std::uint64_t count, std::uint64_t bytes_each,
@@ -162,10 +175,18 @@ private:
     };
     result<void> binary_tree(object_place of, std::uint64_t root, const tree_numbers& numbers,
                              const visit_element& visit);
+    struct bit_range {
+        std::uint64_t at, first, count; // the first bit is counted from that byte
+    };
+    result<bit_range> range_of_bits(object_place of);
+    /// Returns the place that stands for a bit. Precondition: index < range_of_bits().count.
+    result<std::uint64_t> place_of_bit(const bit_range& range, std::uint64_t index);
     result<void> bits(object_place of, const visit_element& visit);
     result<void> packed(object_place of, const visit_element& visit);
     result<bool> packed_leaf(object_place of, object_place leaf, const visit_element& visit);
     result<void> foreign(object_place of, const visit_element& visit);
+    /// Returns the distance between the elements of a foreign_way::run.
+    [[nodiscard]] std::uint64_t bytes_of_foreign_element(std::uint32_t container) const;
     result<void> foreign_ring(object_place of, const visit_element& visit);
     result<void> foreign_pointers(object_place of, const visit_element& visit);
     result<void> foreign_buckets(object_place of, const visit_element& visit);
@@ -187,11 +208,13 @@ private:
     types::heap_bytes& heap_;
     const std::string& path_;
     std::uint64_t base_;
+    std::uint64_t bytes_max_;
     const types::type_description& schema_;
     const std::uint64_t& moves_;
     std::uint64_t budget_;
+    bool is_limited_ = false; // the budget is that of limit_steps()
     tell_memory listener_;
-    mutable std::vector<std::optional<std::vector<byte_range>>> rests_; // for each row, computed once
+    mutable std::vector<std::optional<std::vector<byte_range>>> rests_; // for each row, computed when needed
     std::string gathered_;                                              // the result of rest()
     /// The pages that were read last. Most objects that are read next lie in them, and need no new check.
     struct {

@@ -2,6 +2,7 @@
 
 #include "base/plain_text.hpp"
 #include "base/real_text.hpp"
+#include "inspect/object_number.hpp"
 #include "types/schema_table.hpp"
 
 #include <algorithm>
@@ -64,34 +65,6 @@ void put_floating(std::string& out, const std::byte* from) {
     out += "{\"$bits\":\"";
     put_hex(out, bits);
     out += "\"}";
-}
-
-std::uint64_t unsigned_at(const std::byte* from, std::uint64_t size) {
-    std::uint64_t value = 0;
-    std::memcpy(&value, from, size); // little-endian
-    return value;
-}
-
-std::int64_t signed_at(const std::byte* from, std::uint64_t size) {
-    const unsigned unused = static_cast<unsigned>(64 - 8 * size);
-    return static_cast<std::int64_t>(unsigned_at(from, size) << unused) >> unused;
-}
-
-bool is_signed(const types::type_description& schema, std::uint32_t index) {
-    const type_row& row = schema.rows[index];
-    const shape_kind shape = row.shape == shape_kind::enumeration ? schema.rows[row.parts[0].type].shape : row.shape;
-    return shape == shape_kind::signed_number || shape == shape_kind::character;
-}
-
-/// Returns the bits of a bit-field, extended to a number of 8 bytes.
-std::uint64_t bits_at(const std::byte* from, object_place of, bool is_signed) {
-    std::uint64_t value = 0;
-    for (unsigned i = 0; i != of.bits; ++i) {
-        const unsigned bit = of.first_bit + i;
-        value |= (std::to_integer<std::uint64_t>(from[bit / 8]) >> bit % 8 & 1U) << i;
-    }
-    const unsigned unused = 64U - of.bits;
-    return is_signed ? static_cast<std::uint64_t>(static_cast<std::int64_t>(value << unused) >> unused) : value;
 }
 
 } // namespace
@@ -194,7 +167,7 @@ result<void> object_walk::put_rest(std::string& out, object_place of, std::uint6
 
 result<void> object_walk::put_number(std::string& out, object_place of) {
     const type_row& row = reader_.row(of.row);
-    auto read = reader_.bytes(of.at, of.bits == 0 ? row.size : (of.first_bit + of.bits + 7U) / 8);
+    auto read = reader_.bytes(of.at, bytes_of_number(row, of));
     if (!read)
         return read.error();
     const std::byte* const from = *read;
@@ -346,9 +319,18 @@ result<void> object_walk::put_elements(std::string& out, object_place of, unsign
     return {};
 }
 
+result<void> object_walk::check_length(const std::string& out, object_place of, std::uint64_t more) const {
+    if (out.size() <= bytes_max_ && more <= bytes_max_ - out.size())
+        return {};
+    return fail(errc::limit_reached,
+                "the text of a " + reader_.schema().name_of(of.row) +
+                    " is longer than the call allows. Allow it more, or read its parts one by one.");
+}
+
 // NOLINTNEXTLINE(misc-no-recursion): bounded
 result<void> object_walk::put(std::string& out, object_place of, unsigned depth) {
     const std::uint64_t room = std::exchange(next_room_, k_all_room);
+    REM_TRY(check_length(out, of, 0));
     if (depth == k_depth_max)
         return reader_.too_deep(of);
     const type_row& row = reader_.row(of.row);
@@ -398,6 +380,7 @@ result<void> object_walk::put_text(std::string& out, object_place of) {
     auto text = reader_.text(of);
     if (!text)
         return text.error();
+    REM_TRY(check_length(out, of, text->size()));
     const bool is_serialised = form_of(reader_.row(of.row)) == form::serialised;
     if (is_serialised)
         out += "{\"$serialised\":";

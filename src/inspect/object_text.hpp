@@ -15,6 +15,9 @@ namespace remanence::inspect {
 void put_json_text(std::string& out, std::string_view text);
 /// Appends a quoted text, or {"$bytes":"hex"} if the bytes are not UTF-8.
 void put_json_bytes(std::string& out, std::string_view bytes);
+/// Normalizes a JSON value to the form that object_walk writes: without space between its parts, and with only the
+/// necessary escapes.
+[[nodiscard]] std::string normal_json(std::string_view value);
 /// Returns a name that fits on one line: its control characters are escaped as in JSON.
 [[nodiscard]] std::string on_one_line(std::string_view name);
 /// Returns how many bytes of a floating-point number of this size are used; the others are padding.
@@ -53,10 +56,13 @@ public:
     object_walk(object_reader& reader, listener& told)
         : reader_(reader), told_(told), members_(reader.schema().rows.size()) {}
 
+    /// From now on put() fails with errc::limit_reached if its text becomes longer than this.
+    void limit_bytes(std::uint64_t most) { bytes_max_ = most; }
     /// Appends to `out` the JSON of the object.
     result<void> put(std::string& out, object_place of) {
         follows_ = told_.follows();
-        return put(out, of, 0);
+        REM_TRY(put(out, of, 0));
+        return check_length(out, of, 0);
     }
     /// Returns the path of the object that put() will write, for callers that write the elements of a root one by one.
     std::vector<path_step>& path() { return path_; }
@@ -82,13 +88,23 @@ private:
     result<void> put_held(std::string& out, object_place of, unsigned depth);
     result<void> put_hidden(std::string& out, object_place of);
     result<void> put_rest(std::string& out, object_place of, std::uint64_t room, std::string_view before);
+    /// Fails if the text would become too long by so many more bytes.
+    result<void> check_length(const std::string& out, object_place of, std::uint64_t more) const;
 
     object_reader& reader_;
     listener& told_;
     bool follows_ = false;
+    std::uint64_t bytes_max_ = ~std::uint64_t{0};
     std::uint64_t next_room_ = k_all_room; // bytes that the next object may use; a member may lie in its padding
     std::vector<path_step> path_;
     std::vector<std::vector<member_text>> members_;
+};
+
+/// Writes a pointer as the heap offset of its target, because no path to the target is known.
+struct pointers_as_offsets : object_walk::listener {
+    void point(std::string& out, object_place /*pointer*/, std::uint64_t to) override {
+        out += "{\"$offset\":" + std::to_string(to) + '}';
+    }
 };
 
 } // namespace remanence::inspect

@@ -28,9 +28,9 @@ PUBLIC_HEADER_LAYER = {
     "remanence/versions.hpp": "inspect",
     "remanence/types/class_traits.hpp": "types",
     "remanence/types/layout_number.hpp": "types",
-    # How hash tables lay out their elements: objects are made by the same.
+    # How hash tables lay out their elements: they are searched, and made, by the same.
     "remanence/containers/detail/hash_bytes.hpp": "inspect",
-    "remanence/containers/detail/hash_group.hpp": "objects",
+    "remanence/containers/detail/hash_group.hpp": "inspect",
     # The leaves of packed maps: they are read, and made, by the same.
     "remanence/containers/detail/packed_leaf.hpp": "inspect",
     "remanence/containers/detail/text_keys.hpp": "objects",

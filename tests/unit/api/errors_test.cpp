@@ -459,7 +459,7 @@ TEST(path, a_heap_opened_through_a_link_has_its_log_beside_the_heap_itself) {
 
 TEST(error_codes, each_has_a_sentence_of_its_own_and_its_documented_number) {
     std::vector<std::string> seen;
-    std::vector<int> values(static_cast<std::size_t>(errc::no_procedure));
+    std::vector<int> values(static_cast<std::size_t>(errc::limit_reached));
     std::iota(values.begin(), values.end(), 1);
     values.push_back(static_cast<int>(errc::no_memory));
     for (const int value : values) {

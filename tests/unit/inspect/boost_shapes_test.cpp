@@ -5,6 +5,7 @@
 #include <remanence/boost.hpp>
 #include <remanence/look_inside.hpp>
 #include <remanence/migrate.hpp>
+#include <remanence/object_view.hpp>
 #include <remanence/remanence.hpp>
 
 #include <boost/multi_index/member.hpp>
@@ -13,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 
 namespace boost_shapes {
@@ -130,6 +132,37 @@ TEST_F(boost_shapes_test, many_elements_show_each_once) {
     EXPECT_EQ(got("deque[699]"), "699");
     EXPECT_EQ(got("set[0]"), "1");
     EXPECT_EQ(got("unordered_map[\"517\"]"), "517");
+}
+
+TEST_F(boost_shapes_test, views_of_the_open_heap_have_the_same_elements) {
+    for (const int count : {0, 1, 700}) {
+        SCOPED_TRACE(count);
+        heap from = heap::create(directory_ / ("h" + std::to_string(count)));
+        from.write([&] { fill(from.root<all>("all"), count); });
+        const inspect::object_view whole = inspect::view_root(from, "all");
+        for (std::size_t i = 0; i != whole.member_count(); ++i) {
+            SCOPED_TRACE(whole.member_name(i));
+            const inspect::object_view of = whole.member(i);
+            std::string text = "[";
+            std::uint64_t index = 0;
+            inspect::object_cursor each = of.elements();
+            while (const auto element = each.next()) {
+                text += (index == 0 ? "" : ",") + (element->key ? '[' + element->key->json() + ',' : std::string()) +
+                        element->value.json() + (element->key ? "]" : "");
+                if (index++ % 50 == 0) {
+                    EXPECT_EQ(of.element(index - 1).value.json(), element->value.json());
+                }
+            }
+            EXPECT_EQ(text + ']', of.json());
+            EXPECT_EQ(of.size(), index);
+        }
+        if (count == 0)
+            continue;
+        EXPECT_EQ(whole.member("unordered_map").find("0")->value.to_int64(), 0);
+        EXPECT_EQ(whole.member("flat_map").find("z")->value.to_double(), count / 26 * 26);
+        EXPECT_TRUE(whole.member("set").find(1));
+        EXPECT_FALSE(whole.member("multimap").find(3));
+    }
 }
 
 TEST_F(boost_shapes_test, a_dump_names_what_only_boost_makes) {
