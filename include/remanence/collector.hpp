@@ -49,8 +49,9 @@ public:
     ~collector();
 
     /// Does a part of the collection that takes about `budget`, or a small part if that is 0. Returns true if the
-    /// collection is done; then further calls do nothing. The first step takes O(blocks) to list them; those that free
-    /// add a commit to the budget; and where the heap has a history, the last takes O(blocks freed).
+    /// collection is done; then further calls do nothing. The first step, and those that free, add a commit to the budget;
+    /// one step makes tables in O(blocks), some 10 ns for each; and where the heap has a history, the last step takes
+    /// O(blocks freed).
     ///
     /// Errors: those of heap::collect(), at the first step; errc::section_open inside a section of this thread;
     /// errc::not_supported for a heap with sharing::processes; errc::in_use while another collector is at work on the

@@ -10,7 +10,6 @@
 
 #include "alloc/red_zones.hpp"
 #include "api/heap_impl.hpp"
-#include "api/heap_reading.hpp"
 #include "api/leak_sums.hpp"
 #include "api/leaks.hpp"
 #include "api/raise.hpp"
@@ -37,39 +36,59 @@ namespace {
 using clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t k_reads_per_look = 32; // at the clock
+constexpr std::uint64_t k_reads_of_piece = 8;  // a piece of the list of blocks takes as long
 constexpr std::size_t k_frees_per_look = 256;
 
-/// The heap as it was, for the walk. In at() it waits for the next step when the time of a step is over.
-class past_bytes final : public types::heap_bytes {
-public:
-    past_bytes(txn::past_memory& past, const txn::heap_memory& memory, const inspect::sorted_blocks& blocks)
-        : past_(past), memory_(memory), blocks_(blocks), has_red_zones_(memory.has_red_zones()) {}
+/// Thrown within the work if it must end.
+struct ended {};
 
-    /// Called by the thread of step() before the walk goes on.
-    void go_on(os::stepped_work& work, clock::time_point until) {
+/// Interrupts the work when the time of a step is over.
+class pace {
+public:
+    /// Called by the thread of step() before the work goes on.
+    void begin_step(os::stepped_work& work, clock::time_point until) {
         work_ = &work;
         until_ = until;
-        reads_ = 0;
+        done_ = 0;
     }
+    void note(std::uint64_t reads) { done_ += reads; }
+    /// Waits for the next step if this one has read enough. Returns false if the work must end.
+    [[nodiscard]] bool go_on(std::uint64_t reads) {
+        note(reads);
+        if (done_ < k_reads_per_look)
+            return true;
+        done_ = 0;
+        if (clock::now() < until_)
+            return true;
+        ++pauses_;
+        return work_->pause();
+    }
+    [[nodiscard]] const std::uint64_t& pauses() const { return pauses_; }
+
+private:
+    os::stepped_work* work_ = nullptr;
+    clock::time_point until_;
+    std::uint64_t done_ = 0;
+    std::uint64_t pauses_ = 0;
+};
+
+/// The heap as it was, for the walk. at() may wait for the next step.
+class past_bytes final : public types::heap_bytes {
+public:
+    past_bytes(txn::past_memory& past, const txn::heap_memory& memory, const inspect::sorted_blocks& blocks, pace& by)
+        : past_(past), memory_(memory), blocks_(blocks), pace_(by), has_red_zones_(memory.has_red_zones()) {}
 
     [[nodiscard]] bool contains(std::uint64_t offset, std::uint64_t bytes) const override {
         return bytes <= past_.bytes() && offset <= past_.bytes() - bytes;
     }
     result<std::byte*> at(std::uint64_t offset, std::uint64_t bytes) override {
-        reads_ += 1 + bytes / k_page_bytes;
         // Before the walk asks for a block, it reads the roots, and keeps addresses meanwhile.
-        if (has_asked_for_block_ && reads_ >= k_reads_per_look) {
-            reads_ = 0;
-            if (clock::now() >= until_) {
-                if (!work_->pause())
-                    return fail(errc::closed, "the collection has ended before it was done.");
-                ++moves_;
-            }
-        }
+        if (has_asked_for_block_ && !pace_.go_on(1 + bytes / k_page_bytes))
+            return fail(errc::closed, "the collection has ended before it was done.");
         return past_.at(offset, bytes);
     }
     result<std::optional<heap_range>> block_around(std::uint64_t offset) override {
-        ++reads_;
+        pace_.note(1);
         has_asked_for_block_ = true;
         const std::size_t index = blocks_.index_of(offset);
         if (index == inspect::sorted_blocks::k_none)
@@ -87,18 +106,12 @@ public:
         return memory_.block_bytes_for(bytes, alignment);
     }
 
-    /// Counts how often the addresses that at() has returned became invalid.
-    [[nodiscard]] const std::uint64_t& moves() const { return moves_; }
-
 private:
     txn::past_memory& past_;
     const txn::heap_memory& memory_;
     const inspect::sorted_blocks& blocks_;
+    pace& pace_;
     const bool has_red_zones_;
-    os::stepped_work* work_ = nullptr;
-    clock::time_point until_;
-    std::uint64_t reads_ = 0;
-    std::uint64_t moves_ = 0;
     bool has_asked_for_block_ = false;
 };
 
@@ -109,16 +122,7 @@ public:
     explicit unreached_search(heap_impl& impl)
         : engine_(impl.engine()), path_(impl.engine().path()), guard_(guard()), past_(past_of(impl)) {
         try {
-            std::vector<heap_range> blocks = blocks_of(impl.memory());
-            work_ = std::make_unique<os::stepped_work>([this, &impl, all = std::move(blocks)]() mutable {
-                blocks_.emplace(std::move(all));
-                bytes_.emplace(past_, impl.memory(), *blocks_);
-                bytes_->go_on(*work_, until_);
-                found_.emplace(
-                    inspect::unreached_blocks({*bytes_, path_, reinterpret_cast<std::uintptr_t>(impl.memory().base()),
-                                               past_.bytes(), 0, &past_.header(), &bytes_->moves()},
-                                              *blocks_));
-            });
+            work_ = std::make_unique<os::stepped_work>([this, &impl] { search(impl.memory()); });
         } catch (...) {
             engine_.end_past(past_);
             throw;
@@ -142,9 +146,7 @@ public:
         if (!written)
             raise(written.why());
         past_.note_written(*written);
-        until_ = until;
-        if (bytes_)
-            bytes_->go_on(*work_, until);
+        pace_.begin_step(*work_, until);
         if (!work_->run())
             return false;
         engine_.forget_past_pages(past_);
@@ -157,6 +159,28 @@ public:
     [[nodiscard]] const std::vector<heap_range>& found() const { return **found_; }
 
 private:
+    /// The work. If it must end, it touches nothing of the heap any longer, which may be gone.
+    void search(const txn::heap_memory& memory) {
+        const auto base = reinterpret_cast<std::uintptr_t>(memory.base());
+        const auto go_on = [this] {
+            if (!pace_.go_on(k_reads_of_piece))
+                throw ended();
+        };
+        std::vector<heap_range> all;
+        try {
+            auto listed = past_.for_each_block(go_on, [&](heap_range each) { all.push_back(each); });
+            if (!listed) {
+                found_.emplace(listed.error());
+                return;
+            }
+        } catch (const ended&) {
+            return;
+        }
+        blocks_.emplace(std::move(all));
+        bytes_.emplace(past_, memory, *blocks_, pace_);
+        found_.emplace(inspect::unreached_blocks(
+            {*bytes_, path_, base, past_.bytes(), 0, &past_.header(), &pace_.pauses()}, *blocks_));
+    }
     static txn::past_memory& past_of(heap_impl& impl) {
         auto made = impl.engine().keep_past();
         if (!made)
@@ -174,7 +198,7 @@ private:
     const std::string path_;
     const os::fork_guard guard_;
     txn::past_memory& past_;
-    clock::time_point until_;
+    pace pace_;
     std::optional<inspect::sorted_blocks> blocks_;
     std::optional<past_bytes> bytes_;
     std::optional<result<std::vector<heap_range>>> found_;

@@ -1,7 +1,9 @@
 #include "txn/past_memory.hpp"
 
-#include "alloc/slab_layout.hpp"
+#include "alloc/block_allocator.hpp"
+#include "alloc/sections.hpp"
 #include "base/units.hpp"
+#include "format/arena_header.hpp"
 #include "os/anonymous_memory.hpp"
 #include "txn/engine.hpp"
 
@@ -74,6 +76,47 @@ result<void> past_memory::copy_pages(page_range pages) {
         std::memcpy(copies_.begin() + page * k_page_bytes, view_.base() + page * k_page_bytes, k_page_bytes);
         copied_[page] = true;
     }
+    return {};
+}
+
+/// Copies the metadata planes of the first so many sections of the heap, or of the arena that begins at this page.
+result<void> past_memory::copy_planes(std::uint64_t first_page, std::size_t sections,
+                                      const std::function<void()>& go_on) {
+    constexpr std::uint64_t k_pages_at_once = 16;
+    for (const alloc::section& each : std::span(alloc::k_sections).first(sections)) {
+        const std::uint64_t end = std::min<std::uint64_t>(first_page + each.first_data_page, copied_.size());
+        for (std::uint64_t page = first_page + each.first_page; page < end; page += k_pages_at_once) {
+            go_on();
+            REM_TRY(copy_pages({page, std::min(k_pages_at_once, end - page)}));
+        }
+    }
+    return {};
+}
+
+// An allocator over the copies reads nothing but the header pages and planes of the heap and its arenas.
+result<void> past_memory::for_each_block(const std::function<void()>& go_on,
+                                         const std::function<void(heap_range)>& visit) {
+    constexpr unsigned k_blocks_at_once = 512;
+    std::byte* const base = copies_.begin();
+    auto& state = reinterpret_cast<format::heap_header*>(base)->allocator;
+    REM_TRY(copy_pages({0, 1}));
+    REM_TRY(copy_planes(0, alloc::k_sections.size(), go_on));
+    std::uint64_t left = k_heap_bytes_max / GiB; // so many arenas at most
+    for (std::uint64_t page = state.first_arena; page != 0 && page < copied_.size() && left != 0; --left) {
+        REM_TRY(copy_pages({page, 1}));
+        const auto& head = *reinterpret_cast<const format::arena_header*>(base + page * k_page_bytes);
+        REM_TRY(copy_planes(page, std::min(head.sections_ready, alloc::k_section_count), go_on));
+        page = head.next;
+    }
+    const auto refuse = [this](std::uint64_t) -> result<std::uint64_t> { return bytes_; };
+    alloc::block_allocator blocks(base, state, refuse, k_heap_bytes_max, bytes_);
+    REM_TRY(blocks.check_state());
+    unsigned visited = 0;
+    blocks.for_each_block([&](alloc::block each) {
+        visit({static_cast<std::uint64_t>(static_cast<std::byte*>(each.start) - base), each.bytes});
+        if (++visited % k_blocks_at_once == 0)
+            go_on();
+    });
     return {};
 }
 

@@ -23,6 +23,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -66,6 +67,10 @@ public:
     void note_written(std::span<const heap_range> pages);
     /// Returns these bytes as they were; valid until the section ends. errc::corrupt, errc::io. Throws std::bad_alloc.
     result<std::byte*> at(std::uint64_t offset, std::uint64_t bytes);
+    /// Visits all blocks that there were, in the order of their addresses. Calls `go_on`, which may throw, after little
+    /// work each time; between two calls of it, the conditions of at() hold. errc::corrupt, errc::io. Throws
+    /// std::bad_alloc. O(blocks).
+    result<void> for_each_block(const std::function<void()>& go_on, const std::function<void(heap_range)>& visit);
     /// Returns how many bytes from the base can be read.
     [[nodiscard]] std::uint64_t bytes() const { return bytes_; }
     [[nodiscard]] const format::heap_header& header() const { return header_; }
@@ -94,6 +99,7 @@ private:
 
     void note_freed(const void* first, std::uint64_t bytes) noexcept;
     result<void> copy_pages(page_range pages);
+    result<void> copy_planes(std::uint64_t first_page, std::size_t sections, const std::function<void()>& go_on);
     result<void> copy_committed(std::uint64_t page);
 
     heap_locks& locks_;

@@ -69,6 +69,10 @@ protected:
             ++steps;
         return steps;
     }
+    static void do_steps(collector& of, int count) {
+        for (int i = 0; i != count; ++i)
+            ASSERT_FALSE(of.step(k_least));
+    }
     static void make_pebbles(heap& h, std::uint64_t count) {
         h.write([&] {
             auto& root = h.root<beach>("beach");
@@ -494,8 +498,7 @@ TEST_F(collecting_in_steps, keeps_what_is_reached_while_whole_chunks_are_rewritt
     h.commit();
     h.checkpoint();
     collector collection(h);
-    for (int i = 0; i != 20; ++i)
-        ASSERT_FALSE(collection.step(k_least));
+    do_steps(collection, 400);
     h.write([&] { // all move to other places, and those are freed
         auto& first = h.root<beach>("beach").first;
         pebble* moved = nullptr;
@@ -509,8 +512,7 @@ TEST_F(collecting_in_steps, keeps_what_is_reached_while_whole_chunks_are_rewritt
         first = moved;
     });
     h.checkpoint();
-    for (int i = 0; i != 20; ++i)
-        ASSERT_FALSE(collection.step(k_least));
+    do_steps(collection, 20);
     (void)h.commit_async();
     h.write([&] { make_pebbles(h, k_pebbles); }); // where the first ones were
     h.checkpoint();
@@ -533,8 +535,7 @@ TEST_F(collecting_in_steps, keeps_what_only_freed_objects_in_chunks_without_bloc
     make_pebbles(h, 200'000);
     h.checkpoint();
     collector collection(h);
-    for (int i = 0; i != 20; ++i)
-        ASSERT_FALSE(collection.step(k_least));
+    do_steps(collection, 400);
     h.write([&] {
         while (root.first != kept) {
             pebble* const next = root.first->next;
@@ -543,8 +544,7 @@ TEST_F(collecting_in_steps, keeps_what_only_freed_objects_in_chunks_without_bloc
         }
     });
     h.checkpoint();
-    for (int i = 0; i != 20; ++i)
-        ASSERT_FALSE(collection.step(k_least));
+    do_steps(collection, 20);
     steps_until_done(collection);
     EXPECT_EQ(collection.freed().blocks, 0U);
     EXPECT_EQ(pebbles_of(h), 1000U);
