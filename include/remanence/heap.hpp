@@ -801,7 +801,7 @@ public:
     /// O(blocks).
     [[nodiscard]] leak_report leaks() const;
     /// Frees the blocks that leaks() finds, in one write section, and returns what it has freed. Runs no destructors.
-    /// The section is a step of the history, like any other.
+    /// The section is a step of the history, like any other. collector.hpp does it in steps, while the program goes on.
     ///
     /// What only a variable of a program points at is freed, too; so no thread and no other process may rely on such
     /// objects. The same holds for objects to which only tagged, compressed or combined addresses lead, or numbers.

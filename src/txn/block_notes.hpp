@@ -1,5 +1,6 @@
 // Notes of where blocks were allocated, for heaps opened with check_options::leak_frames. They are kept in memory of the
-// process; nothing of them is in the heap. A part: only programs that set that option link the implementation.
+// process; nothing of them is in the heap. A part: only programs that set that option link the implementation. While a
+// program collects in steps, past_memory.hpp stands in front of it, to learn what is freed and committed.
 #pragma once
 
 #include <cstdint>
