@@ -5,6 +5,7 @@
 #include "process/other_process.hpp"
 #include "support/seed.hpp"
 
+#include <remanence/collector.hpp>
 #include <remanence/file_backed.hpp>
 #include <remanence/look_back.hpp>
 #include <remanence/migrate.hpp>
@@ -15,6 +16,7 @@
 #include <remanence/volatile_files.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <concepts>
 #include <cstdint>
 #include <iostream>
@@ -219,6 +221,22 @@ public:
             EXPECT_EQ(heap_->collect().blocks, 1U);
         });
         made(next);
+        return true;
+    }
+    bool collection_in_steps() {
+        content next = now();
+        heap_->write([&] {
+            change(next);
+            (void)heap_->get_allocator<char>().allocate(1000);
+        });
+        made(next);
+        collector steps(*heap_);
+        bool is_done = steps.step(std::chrono::nanoseconds(0));
+        write_something();
+        while (!is_done)
+            is_done = steps.step(std::chrono::nanoseconds(0));
+        EXPECT_EQ(steps.freed().blocks, 1U);
+        made(now());
         return true;
     }
     /// Polygons with 1, 2, ... corners, or none any more.
@@ -875,6 +893,7 @@ constexpr feature k_features[] = {
     {"limited memory", &walk::limit},
     {"moved block", &walk::moved_block},
     {"collection", &walk::collection},
+    {"collection in steps", &walk::collection_in_steps},
     {"virtual functions", &walk::virtual_functions},
     {"shrinking", &walk::shrink},
     {"undo", &walk::undo},
