@@ -40,6 +40,20 @@ private:
     knot* hidden_ = nullptr;
     REM_REFLECT((), shown);
 };
+/// Names none of its members.
+class silent {
+public:
+    silent() = default;
+    void hide(knot* which) { hidden_ = which; }
+    [[nodiscard]] const knot* hidden() const { return hidden_; }
+
+private:
+    knot* hidden_ = nullptr;
+    REM_REFLECT(());
+};
+struct leads_to_silent {
+    silent member;
+};
 struct leads_to_quiet {
     quiet* object = nullptr;
 };
@@ -81,6 +95,8 @@ struct tree_knot {
 
 template <>
 inline constexpr bool remanence::enable_persistable<collect_test::quiet> = true;
+template <>
+inline constexpr bool remanence::enable_persistable<collect_test::silent> = true;
 
 namespace remanence::test {
 namespace {
@@ -208,6 +224,15 @@ TEST_F(collecting, refuses_where_members_are_not_known_and_names_the_class) {
     EXPECT_NE(why->what.find("collect_test::quiet"), std::string::npos) << why->what;
     EXPECT_EQ(h.verify().blocks_checked, blocks);
     h.write([&] { h.remove_root<leads_to_quiet>("quiet"); });
+    EXPECT_EQ(h.collect().blocks, 1U);
+
+    h.write([&] { h.root<leads_to_silent>("silent").member.hide(h.make<knot>(7U)); });
+    why = error_of([&] { h.collect(); });
+    ASSERT_TRUE(why);
+    EXPECT_NE(why->what.find("collect_test::silent"), std::string::npos) << why->what;
+    EXPECT_TRUE(h.leaks().clean());
+    EXPECT_EQ(h.root<leads_to_silent>("silent").member.hidden()->value, 7U);
+    h.write([&] { h.remove_root<leads_to_silent>("silent"); });
     EXPECT_EQ(h.collect().blocks, 1U);
 
     h.write([&] { h.root<leads_to_anything>("anything"); });
