@@ -156,7 +156,7 @@ public:
     }
     [[nodiscard]] const txn::past_memory& past() const { return past_; }
     /// Precondition: step() has returned true.
-    [[nodiscard]] const std::vector<heap_range>& found() const { return **found_; }
+    [[nodiscard]] const inspect::unreached& found() const { return **found_; }
 
 private:
     /// The work. If it must end, it touches nothing of the heap any longer, which may be gone.
@@ -201,7 +201,7 @@ private:
     pace pace_;
     std::optional<inspect::sorted_blocks> blocks_;
     std::optional<past_bytes> bytes_;
-    std::optional<result<std::vector<heap_range>>> found_;
+    std::optional<result<inspect::unreached>> found_;
     std::unique_ptr<os::stepped_work> work_; // last, since its thread uses the other members
 };
 
@@ -286,12 +286,14 @@ private:
         const read_section section(&impl);
         const whole_call reading(impl.calls);
         is_found_ = search_->past().is_valid() && search_->step(until);
+        if (is_found_ && !search_->found().uncertain.empty())
+            raise_uncertain(impl, search_->found().uncertain);
         return is_found_;
     }
 
     /// Frees what was found, or a part of it; returns true if it is all.
     bool free(heap_impl& impl, clock::time_point until) {
-        const std::vector<heap_range>& found = search_->found();
+        const std::vector<heap_range>& found = search_->found().blocks;
         if (freed_until_ == found.size())
             return true;
         const bool is_at_once = impl.engine().has_history();

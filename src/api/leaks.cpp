@@ -15,7 +15,7 @@ namespace remanence {
 
 namespace {
 
-std::vector<heap_range> find_unreached(detail::heap_impl& impl) {
+inspect::unreached find_unreached(detail::heap_impl& impl) {
     types::memory_bytes bytes(impl.memory());
     auto left = inspect::unreached_blocks(detail::to_read(bytes, impl.memory()),
                                           inspect::sorted_blocks(detail::blocks_of(impl.memory())));
@@ -50,18 +50,22 @@ void detail::refuse_hidden_references(heap_impl& impl) {
     if (!found)
         raise(found.why());
     if (*found)
-        raise(errc::not_supported,
-              "what no root reaches cannot be found for certain: " + **found +
-                  ". Describe it (all members by REM_REFLECT, pointers with a type; in C by REM_DESCRIBE), or "
-                  "free the blocks yourself: leaks() lists them.",
-              impl.memory().path());
+        raise_uncertain(impl, **found);
+}
+
+void detail::raise_uncertain(heap_impl& impl, const std::string& what) {
+    raise(errc::not_supported,
+          "what no root reaches cannot be found for certain: " + what +
+              ". Describe it (all members by REM_REFLECT, pointers with a type; in C by REM_DESCRIBE) and commit, or "
+              "free the blocks yourself: leaks() lists them.",
+          impl.memory().path());
 }
 
 leak_report heap::leaks() const {
     detail::heap_impl* const impl = detail::checked(impl_);
     const detail::read_section section(impl);
     const detail::whole_call reading(impl->calls);
-    return report_of(find_unreached(*impl), *impl);
+    return report_of(find_unreached(*impl).blocks, *impl);
 }
 
 leak_report heap::collect() {
@@ -71,15 +75,22 @@ leak_report heap::collect() {
         const detail::read_section section(impl);
         detail::refuse_hidden_references(*impl);
     }
-    return write([&] {
+    std::string uncertain; // thrown behind the section, which would be rolled back otherwise
+    leak_report freed = write([&] {
         detail::heap_impl& impl = *detail::checked(impl_);
         detail::refuse_hidden_references(impl); // another thread may have made a root
-        const std::vector<heap_range> left = find_unreached(impl);
-        leak_report freed = report_of(left, impl);
-        for (const heap_range& each : left)
+        const inspect::unreached found = find_unreached(impl);
+        uncertain = found.uncertain;
+        if (!uncertain.empty())
+            return leak_report{};
+        leak_report freed_now = report_of(found.blocks, impl);
+        for (const heap_range& each : found.blocks)
             detail::check(impl.memory().deallocate(impl.memory().base() + each.offset));
-        return freed;
+        return freed_now;
     });
+    if (!uncertain.empty())
+        detail::raise_uncertain(*detail::checked(impl_), uncertain);
+    return freed;
 }
 
 } // namespace remanence

@@ -148,7 +148,7 @@ leak_report leaks(const std::string& path, const progress_callback& on_progress)
         if (!left)
             return left.error();
         detail::leak_sums sums;
-        for (const heap_range& each : *left)
+        for (const heap_range& each : left->blocks)
             sums.add_block(each.bytes);
         found = sums.report();
         return {};

@@ -10,6 +10,7 @@
 #include "api/raise.hpp"
 #include "api/whole_heap.hpp"
 #include "base/units.hpp"
+#include "format/class_table.hpp"
 #include "inspect/last_commit.hpp"
 #include "inspect/pointer_places.hpp"
 #include "os/cancellation.hpp"
@@ -212,6 +213,10 @@ relocated relocate(os::file_system& files, const std::filesystem::path& path, st
                    const progress_listener& on_progress) {
     if (base % os::k_base_alignment != 0 || base >= os::k_address_end / 2)
         raise(errc::invalid_argument, "relocate: the new address is no multiple of 1 GiB below 64 TiB.", path.string());
+    if (base >= format::k_stalls_begin && base < format::k_stalls_end)
+        raise(errc::invalid_argument,
+              "relocate: at that address lies what heaps need for virtual functions. Take one below or behind it.",
+              path.string());
     const std::string real = real_path(path).string();
     const os::no_cancellation whole;
     const std::string abi = abi_of(files, real);

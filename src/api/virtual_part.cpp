@@ -4,6 +4,7 @@
 #include "api/raise.hpp"
 #include "api/registry.hpp"
 #include "base/undying.hpp"
+#include "base/units.hpp"
 #include "types/class_settler.hpp"
 
 #include <remanence/types/detail/fingerprint.hpp>
@@ -20,6 +21,8 @@
 namespace remanence::detail {
 
 namespace {
+
+constexpr std::uint64_t k_numbers_end = 4 * GiB; // smaller numbers are common
 
 [[maybe_unused]] const bool k_is_linked = (known_virtual_part = &k_virtual_part, true);
 
@@ -129,6 +132,13 @@ void serve(heap_impl& heap, const std::string& type, assumption made) {
                              "-fwhole-program-vtables and -fsanitize=cfi."),
               heap.origin.path.string());
     }
+    // A commit takes each word with the address of a vtable for a vptr.
+    if (types::vtable_index::present()->begin() < k_numbers_end)
+        raise(errc::not_supported,
+              "objects with virtual functions in " + heap.origin.path.string() +
+                  " cannot be used by this program: its vtables lie at addresses that ordinary numbers may equal. Link "
+                  "it as a position-independent program (-pie, or -static-pie).",
+              heap.origin.path.string());
     if (heap.engine().why_elsewhere())
         return;
     if (heap.virtuals == nullptr) {

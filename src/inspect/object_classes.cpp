@@ -9,6 +9,14 @@
 
 namespace remanence::inspect {
 
+/// False if a schema does not say that there is a vptr in objects of this class.
+static bool is_schema_of(const types::type_description& schema, const std::string& name,
+                         const types::stored_class& stored) {
+    const types::type_row& row = schema.rows[schema.root];
+    return row.name == name && (stored.object_bytes == 0 || stored.object_bytes == row.size) &&
+           has_vptr_at(schema, schema.root, stored.position);
+}
+
 result<object_classes> object_classes::of(const heap_to_read& heap) {
     object_classes found(heap.base);
     if (heap.header == nullptr || heap.header->class_table == 0)
@@ -34,7 +42,8 @@ result<object_classes> object_classes::of(const heap_to_read& heap) {
         }
         entry& made = found.all_.emplace_back();
         made.name = detail::readable_name(each.name.c_str());
-        made.schema = known->second;
+        if (known->second && is_schema_of(*known->second, made.name, each))
+            made.schema = known->second;
         if (const auto* const told = types::find_schema(*schemas, each.fingerprint, detail::k_fingerprint_algorithm)) {
             made.told = *told;
             made.told.encoded = {}; // a view of bytes that may become invalid

@@ -20,7 +20,7 @@ public:
     struct entry {
         types::stored_class stored;
         std::string name;                                      // as a programmer writes it
-        std::shared_ptr<const types::type_description> schema; // null if the heap does not store it
+        std::shared_ptr<const types::type_description> schema; // null if the heap stores none that has this vptr
         types::stored_schema told = {};                        // its place in the schema table; `encoded` is empty
     };
 

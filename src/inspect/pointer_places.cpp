@@ -185,7 +185,7 @@ public:
         }
         return {};
     }
-    /// Adds a whole object of the class.
+    /// Adds an object that is no base of another one.
     void add_whole(object_place object) {
         if (all_.seen.insert(object.at, first_type_ + object.row))
             targets_.push_back(object);
@@ -295,10 +295,8 @@ private:
     }
     /// Adds the target of a pointer.
     void add(object_place target) {
-        if (!all_.seen.insert(target.at, first_type_ + target.row))
-            return;
         if (!has_vptr(reader_.row(target.row))) {
-            targets_.push_back(target);
+            add_whole(target);
             return;
         }
         const object_classes::whole_object whole = all_.classes.whole_of(reader_, target);

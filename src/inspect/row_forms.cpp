@@ -123,6 +123,18 @@ bool has_vptr(const type_row& row) {
     return row.kind == type_kind::object && row.note.ends_with(detail::k_virtual_note);
 }
 
+// NOLINTNEXTLINE(misc-no-recursion): no type contains itself by value
+bool has_vptr_at(const type_description& schema, std::uint32_t index, std::uint64_t offset) {
+    const type_row& row = schema.rows[index];
+    const std::vector<type_part>* const members = members_of(row);
+    if (offset == 0 && has_vptr(row))
+        return true;
+    return members != nullptr && std::any_of(members->begin(), members->end(), [&](const type_part& each) {
+               return each.name.empty() && each.offset && *each.offset <= offset &&
+                      has_vptr_at(schema, each.type, offset - *each.offset);
+           });
+}
+
 bool have_vptrs(const type_description& type) { return std::any_of(type.rows.begin(), type.rows.end(), has_vptr); }
 
 std::uint64_t extent_of(const type_row& row) { return row.kind == type_kind::array ? row.extent : row.numbers[0]; }

@@ -57,6 +57,8 @@ struct element_rows {
 [[nodiscard]] const std::vector<types::type_part>* members_of(const types::type_row& row);
 /// True for a class with virtual functions: its objects begin with a vptr, which belongs to no member.
 [[nodiscard]] bool has_vptr(const types::type_row& row);
+/// True if an object of this row, or one of its bases that are known, has a vptr at this offset.
+[[nodiscard]] bool has_vptr_at(const types::type_description& schema, std::uint32_t row, std::uint64_t offset);
 /// True if an object of the type, or one to which it leads, may have virtual functions.
 [[nodiscard]] bool have_vptrs(const types::type_description& type);
 /// Returns the number of elements of an array, built-in or std::array.

@@ -135,8 +135,8 @@ struct everything {
     everything(const heap_to_read& in, const sorted_blocks& blocks, object_classes known)
         : heap(in), marked(in, blocks), seen(marked.blocks()), classes(std::move(known)) {}
 
-    /// Returns the visit of the objects of a class.
-    object_reach& reach_of(const std::shared_ptr<const types::type_description>& schema_of_class);
+    /// Returns the visit of the objects of a class, whose schema is known.
+    object_reach& reach_of(const object_classes::entry& of_class);
 
     const heap_to_read& heap;
     marked_blocks marked;
@@ -145,6 +145,7 @@ struct everything {
     std::uint32_t types = 0; // that have a number in `seen`
     std::vector<std::unique_ptr<object_reach>> visits;
     std::map<const types::type_description*, object_reach*> of_classes;
+    std::string uncertain; // unreached::uncertain
 };
 
 /// Visits the objects that a root leads to, by the root's schema; or those of a class with virtual functions.
@@ -200,19 +201,23 @@ public:
     [[nodiscard]] bool has_pointers() const { return !targets_.empty(); }
     /// Adds the target of a pointer.
     void add(object_place target) {
-        if (!all_.seen.insert(target.at, first_type_ + target.row))
-            return;
         if (!has_vptr(reader_.row(target.row))) {
-            targets_.push_back(target);
+            add_whole(target);
             return;
         }
         const object_classes::whole_object whole = all_.classes.whole_of(reader_, target);
-        if (whole.of != nullptr && whole.of->schema)
-            all_.reach_of(whole.of->schema).add_whole(whole.place);
-        else // of a class that the heap does not know (UB2)
-            blocks_.mark(target.at, opaque_);
+        if (whole.of != nullptr && whole.of->schema) {
+            all_.reach_of(*whole.of).add_whole(whole.place);
+            return;
+        }
+        blocks_.mark(target.at, opaque_); // UB2
+        all_.uncertain = whole.of != nullptr
+                             ? "there is an object of the class " + whole.of->name + ", whose members are not known"
+                             : "there is an object of the class " + schema_->name_of(target.row) +
+                                   ", or of one that is derived from it, which was made since the last "
+                                   "commit";
     }
-    /// Adds a whole object of the class.
+    /// Adds an object that is no base of another one.
     void add_whole(object_place object) {
         if (all_.seen.insert(object.at, first_type_ + object.row))
             targets_.push_back(object);
@@ -281,14 +286,6 @@ private:
     std::vector<owned_target>* unknown_ = nullptr; // set while known parts are removed from them
 };
 
-object_reach& everything::reach_of(const std::shared_ptr<const types::type_description>& schema_of_class) {
-    object_reach*& known = of_classes[schema_of_class.get()];
-    if (known == nullptr)
-        known =
-            visits.emplace_back(std::make_unique<object_reach>(*this, schema_of_class, reached::by_all_links)).get();
-    return *known;
-}
-
 /// Marks the blocks of the root directory and of the types.
 result<void> reach_directory(const heap_to_read& heap, marked_blocks& blocks) {
     const format::heap_header& header = *heap.header;
@@ -331,6 +328,27 @@ std::string what_hides_references(const object_reader& reader, std::uint32_t ind
     }
 }
 
+/// Returns in words what objects of a type may lead to that refers to blocks in unknown ways; empty if nothing does.
+std::string what_hides_references(const heap_to_read& heap, const types::type_description& schema) {
+    const object_reader reader(heap.bytes, heap.path, heap.base, heap.end, schema);
+    for (std::uint32_t i = 0; i != schema.rows.size(); ++i) {
+        if (const std::string why = what_hides_references(reader, i); !why.empty())
+            return " may lead to a " + schema.name_of(i) + ", " + why;
+    }
+    return {};
+}
+
+object_reach& everything::reach_of(const object_classes::entry& of_class) {
+    object_reach*& known = of_classes[of_class.schema.get()];
+    if (known == nullptr) {
+        known =
+            visits.emplace_back(std::make_unique<object_reach>(*this, of_class.schema, reached::by_all_links)).get();
+        if (const std::string why = what_hides_references(heap, *of_class.schema); !why.empty())
+            uncertain = "there is an object of the class " + of_class.name + ", which" + why;
+    }
+    return *known;
+}
+
 } // namespace
 
 result<std::optional<std::string>> what_hides_references(const heap_to_read& heap) {
@@ -339,40 +357,23 @@ result<std::optional<std::string>> what_hides_references(const heap_to_read& hea
     auto roots = roots_with_schema(heap);
     if (!roots)
         return roots.error();
-    const auto why_of = [&](const types::type_description& schema) -> std::string {
-        const object_reader reader(heap.bytes, heap.path, heap.base, heap.end, schema);
-        for (std::uint32_t i = 0; i != schema.rows.size(); ++i) {
-            if (const std::string why = what_hides_references(reader, i); !why.empty())
-                return " may lead to a " + schema.name_of(i) + ", " + why;
-        }
-        return {};
-    };
     for (const root_with_schema& root : *roots) {
         const std::string name = "the root \"" + root.name + "\"";
         if (!root.schema)
             return std::optional(name + " is a " + root.type + ", whose members are not known");
-        if (const std::string why = why_of(*root.schema); !why.empty())
+        if (const std::string why = what_hides_references(heap, *root.schema); !why.empty())
             return std::optional(name + why);
-    }
-    auto classes = object_classes::of(heap);
-    if (!classes)
-        return classes.error();
-    for (const object_classes::entry& each : classes->all()) {
-        if (!each.schema)
-            return std::optional("the heap has objects of the class " + each.name + ", whose members are not known");
-        if (const std::string why = why_of(*each.schema); !why.empty())
-            return std::optional("the class " + each.name + why);
     }
     return std::optional<std::string>();
 }
 
-result<std::vector<heap_range>> unreached_blocks(const heap_to_read& heap, const sorted_blocks& blocks) {
+result<unreached> unreached_blocks(const heap_to_read& heap, const sorted_blocks& blocks) {
     auto classes = object_classes::of(heap);
     if (!classes)
         return classes.error();
     everything all(heap, blocks, std::move(*classes));
     if (heap.header == nullptr)
-        return all.marked.not_reached();
+        return unreached{all.marked.not_reached(), {}};
     REM_TRY(reach_directory(heap, all.marked));
     auto roots = roots_with_schema(heap);
     if (!roots)
@@ -400,7 +401,7 @@ result<std::vector<heap_range>> unreached_blocks(const heap_to_read& heap, const
     for (const owned_target& each : in_owned)
         all.marked.mark(each.at, reached::by_all_links);
     REM_TRY(all.marked.follow_pending());
-    return all.marked.not_reached();
+    return unreached{all.marked.not_reached(), std::move(all.uncertain)};
 }
 
 } // namespace remanence::inspect

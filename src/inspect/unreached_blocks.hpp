@@ -26,14 +26,20 @@
 
 namespace remanence::inspect {
 
-/// `blocks`: all blocks of the heap, with their red zones. Returns those that are not reached, sorted. Memory must not
-/// change meanwhile. Once it has called block_around() of the heap's bytes, it keeps no address across a call of at().
+struct unreached {
+    std::vector<heap_range> blocks; // sorted
+    /// What may refer to others of these blocks in a way that is not followed (UB3): objects with virtual functions of
+    /// which not all is known. Empty if there are none; other classes, see what_hides_references().
+    std::string uncertain;
+};
+/// `blocks`: all blocks of the heap, with their red zones. Returns those that are not reached. Memory must not change
+/// meanwhile. Once it has called block_around() of the heap's bytes, it keeps no address across a call of at().
 /// errc::corrupt if the directory, a schema, or an object that a root contains is damaged. O(heap), in time; memory
 /// O(blocks and pointers).
-result<std::vector<heap_range>> unreached_blocks(const heap_to_read& heap, const sorted_blocks& blocks);
+result<unreached> unreached_blocks(const heap_to_read& heap, const sorted_blocks& blocks);
 
-/// Returns in words what may refer to blocks in a way that unreached_blocks() does not follow (UB3): a root without a
-/// schema, a class that hides members, a pointer without a type. Nothing if all types of all roots are known.
+/// Returns in words what types of roots may refer to blocks in a way that unreached_blocks() does not follow (UB3): a root
+/// without a schema, a class that hides members, a pointer without a type. Nothing if all types of all roots are known.
 /// errc::corrupt. O(types).
 result<std::optional<std::string>> what_hides_references(const heap_to_read& heap);
 

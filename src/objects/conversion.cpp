@@ -65,7 +65,7 @@ private:
 
 } // namespace
 
-result<void> conversion::listener::vptr(object_builder& by, object_place to) {
+result<void> conversion::listener::vptr(object_builder& by, object_place to, bool /*is_base*/) {
     return fail(errc::not_supported, "a " + by.schema().name_of(to.row) + " has virtual functions");
 }
 
@@ -77,6 +77,7 @@ std::optional<std::string> conversion::why_not(const object_builder& builder, st
 
 result<void> conversion::make(object_place from, object_place to, unsigned depth) {
     const rooms room = std::exchange(next_rooms_, {});
+    const bool is_base = std::exchange(next_is_base_, false);
     if (depth == inspect::k_depth_max)
         return source_.too_deep(from);
     const type_row& was = source_.row(from.row);
@@ -99,7 +100,7 @@ result<void> conversion::make(object_place from, object_place to, unsigned depth
         return make_pointer(from, to);
     case form::members:
         REM_TRY(make_members(from, to, room, false, depth));
-        return inspect::has_vptr(is) ? told_.vptr(builder_, to) : result<void>();
+        return inspect::has_vptr(is) ? told_.vptr(builder_, to, is_base) : result<void>();
     case form::array:
         return is_character_array(builder_.schema(), to.row) ? make_characters(from, to) : make_array(from, to, depth);
     case form::text:
@@ -285,6 +286,7 @@ result<void> conversion::make_member(object_place from, object_place to, std::si
             return member.error();
         REM_CHECK(*member); // exists, because `origin` has an offset
         next_rooms_ = rooms_of(from.row, *origin, to.row, each);
+        next_is_base_ = each.name.empty();
         REM_TRY(make(**member, place, depth + 1));
     } else {
         auto model = model_of(to.row);

@@ -222,8 +222,8 @@ public:
         /// Called for a pointer that is not null. The listener must write the new address later.
         virtual result<void> point(object_place from, object_place to) = 0;
         /// Called for an object with virtual functions, or its base of that kind, once its parts are made: must write
-        /// the vptr. A class comes behind its bases.
-        virtual result<void> vptr(object_builder& by, object_place to);
+        /// the vptrs. An object comes behind its bases.
+        virtual result<void> vptr(object_builder& by, object_place to, bool is_base);
         /// Called before the elements of a container are made. If the result is not null, and each element lies in a
         /// block of its own, the beginnings of these blocks are appended there.
         virtual std::vector<std::uint64_t>* blocks_of_elements(object_place /*container*/) { return nullptr; }
@@ -316,6 +316,7 @@ private:
     listener& told_;
     std::vector<path_step> path_;
     rooms next_rooms_;                  // rooms of the object that is made next
+    bool next_is_base_ = false;         // whether the object that is made next is a base
     std::optional<object_place> model_; // the default-constructed object that was used last
 };
 

@@ -49,6 +49,12 @@ struct told_object {
     detail::type_fingerprint type; // the root's type
 };
 
+/// A vptr in objects of a class.
+struct vptr_of_class {
+    std::uint64_t position; // in the object
+    std::uint64_t number;   // of the entry in the heap's table
+};
+
 class dump_loader final : conversion::listener {
 public:
     dump_loader(txn::heap_memory& memory, const read_bytes& read, std::span<const detail::type_to_load> types,
@@ -173,12 +179,13 @@ private:
         const auto position = line_.number("position");
         const auto schema = line_.number("schema");
         constexpr std::uint64_t k_position_max = std::uint64_t{1} << 31;
-        if (!name || name->empty() || !position || *position >= k_position_max || !schema || *schema >= schemas_.size())
+        if (!name || name->empty() || name->find('\0') != std::string::npos || !position ||
+            *position >= k_position_max || *position % k_word != 0 || !schema || *schema >= schemas_.size())
             return line_.wrong("the class needs a name, a position, and a schema that comes before it");
         const known_schema& known = schemas_[*schema];
         const type_row& row = known.stored.rows[known.stored.root];
         const std::string readable = detail::readable_name(name->c_str());
-        if (!inspect::has_vptr(row) || row.name != readable ||
+        if (!inspect::has_vptr_at(known.stored, known.stored.root, *position) || row.name != readable ||
             *position > row.size - std::min<std::uint64_t>(row.size, k_word))
             return line_.wrong("the schema of the class " + readable + " is of something else");
         auto number = types::admit_class(memory_, {.name = *name,
@@ -466,12 +473,31 @@ private:
     }
 
     // A base gets the vptrs that it would have as an object of its own, and then those of the whole object.
-    result<void> vptr(object_builder& by, object_place to) override {
-        if (const auto found = classes_.find(by.row(to.row).name); found != classes_.end()) {
+    result<void> vptr(object_builder& by, object_place to, bool is_base) override {
+        const std::string& name = by.row(to.row).name;
+        const auto found = classes_.find(name);
+        if (found != classes_.end()) {
             for (const vptr_of_class& each : found->second)
                 by.put_word(to.at + each.position, format::stall_point(by.base(), each.number));
         }
-        return {};
+        if (is_base || have_all_vptrs_.contains(&by.row(to.row)))
+            return {};
+        if (found != classes_.end() && has_all_vptrs(by.schema(), to.row, found->second)) {
+            have_all_vptrs_.insert(&by.row(to.row));
+            return {};
+        }
+        return line_.wrong_at(line_of_objects_, "the dump does not say where objects of the class " + name +
+                                                    " have their vptrs: a line \"class\" is missing before it");
+    }
+    /// True if the positions are those of all vptrs in objects of this row.
+    static bool has_all_vptrs(const type_description& schema, std::uint32_t row,
+                              const std::vector<vptr_of_class>& known) {
+        for (std::uint64_t at = 0; at < schema.rows[row].size; at += k_word) {
+            const auto is_there = [&](const vptr_of_class& each) { return each.position == at; };
+            if (inspect::has_vptr_at(schema, row, at) && std::none_of(known.begin(), known.end(), is_there))
+                return false;
+        }
+        return true;
     }
 
     void element(object_place container, std::uint64_t number, const element_place& to) override {
@@ -531,11 +557,6 @@ private:
         detail::type_fingerprint type;
     };
 
-    struct vptr_of_class {
-        std::uint64_t position; // in the object
-        std::uint64_t number;   // of the entry in the heap's table
-    };
-
     txn::heap_memory& memory_;
     current_line line_;
     std::span<const detail::type_to_load> types_;
@@ -544,6 +565,7 @@ private:
     std::deque<known_schema> schemas_;
     std::map<std::string, std::vector<vptr_of_class>> classes_; // with virtual functions, by name
     std::set<std::size_t> schemas_of_classes_;
+    std::set<const type_row*> have_all_vptrs_; // rows of classes whose vptrs are all known
     std::map<std::pair<std::size_t, const detail::type_to_load*>, std::unique_ptr<way_of_making>> ways_;
     std::map<std::string, made_object> roots_;
     std::vector<new_root> new_roots_;

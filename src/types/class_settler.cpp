@@ -116,6 +116,35 @@ result<change::commit_scope> class_settler::gather(txn::committer& of, view::mem
     return txn::gather_and_settle(*this, of, view);
 }
 
+/// Fails if the heap lacks something for an entry. `type`: what the program tells of the class, or null.
+result<void> class_settler::admit(std::size_t number, stored_class& wanted, const detail::type_fingerprint* type) {
+    if (number == format::k_stalls_max)
+        return fail(errc::exhausted,
+                    "cannot commit " + memory_.path() + ": it has objects of too many classes, at most " +
+                        std::to_string(format::k_stalls_max) + " vtables.",
+                    memory_.path());
+    if (type != nullptr) {
+        wanted.object_bytes = type->size;
+        wanted.fingerprint = type->hash;
+        if (std::ranges::find(admitted_, type) == admitted_.end() && !look_up_schema(memory_, *type).is_stored)
+            lacking_schemas_.push_back(type);
+    }
+    const std::uint64_t offset = memory_.header().class_table;
+    const auto* const table = reinterpret_cast<const format::class_table*>(memory_.base() + offset);
+    if (number == classes_.size() && (offset == 0 || table->bytes - table->used_bytes < bytes_of_entry(wanted)))
+        lacking_bytes_ = bytes_of_entry(wanted);
+    if (lacking_bytes_ != 0 || !lacking_schemas_.empty())
+        return fail(errc::exhausted, "cannot commit " + memory_.path() + ": it does not know a class yet.",
+                    memory_.path());
+    if (!stalls_) {
+        auto made = class_stalls::make(reinterpret_cast<std::uint64_t>(memory_.base()), memory_.path());
+        if (!made)
+            return made.error();
+        stalls_.emplace(std::move(*made));
+    }
+    return {};
+}
+
 // Objects of a class from several modules share a stall.
 result<std::uint64_t> class_settler::stall_for(const vtable& found) {
     if (const auto known = stall_of_.find(found.point); known != stall_of_.end())
@@ -126,35 +155,21 @@ result<std::uint64_t> class_settler::stall_for(const vtable& found) {
            (classes_[number].position != wanted.position || classes_[number].name != wanted.name ||
             classes_[number].virtual_bases != wanted.virtual_bases))
         ++number;
-    if (number == classes_.size()) {
-        if (number == format::k_stalls_max)
-            return fail(errc::exhausted,
-                        "cannot commit " + memory_.path() + ": it has objects of too many classes, at most " +
-                            std::to_string(format::k_stalls_max) + " vtables.",
-                        memory_.path());
-        const detail::type_fingerprint* const type = type_of_(wanted.name);
-        if (type != nullptr) {
-            wanted.object_bytes = type->size;
-            wanted.fingerprint = type->hash;
-            if (std::ranges::find(admitted_, type) == admitted_.end() && !look_up_schema(memory_, *type).is_stored)
-                lacking_schemas_.push_back(type);
-        }
-        const std::uint64_t offset = memory_.header().class_table;
-        auto* const table = reinterpret_cast<format::class_table*>(memory_.base() + offset);
-        if (offset == 0 || table->bytes - table->used_bytes < bytes_of_entry(wanted))
-            lacking_bytes_ = bytes_of_entry(wanted);
-        if (lacking_bytes_ != 0 || !lacking_schemas_.empty())
-            return fail(errc::exhausted, "cannot commit " + memory_.path() + ": it does not know a class yet.",
-                        memory_.path());
-        if (!stalls_) {
-            auto made = class_stalls::make(reinterpret_cast<std::uint64_t>(memory_.base()), memory_.path());
-            if (!made)
-                return made.error();
-            stalls_.emplace(std::move(*made));
-        }
-        REM_TRY(class_stalls::filling(*stalls_).fill(number, *index_, found));
-        classes_.push_back(wanted);
-        (void)append_class(*table, wanted); // there is room
+    const detail::type_fingerprint* const type = type_of_(wanted.name);
+    const bool is_new = number == classes_.size();
+    // The program that has stored the class told nothing of it.
+    const bool is_to_complete = !is_new && type != nullptr && classes_[number].fingerprint == 0;
+    if (is_new || is_to_complete) {
+        REM_TRY(admit(number, wanted, type));
+        if (is_new)
+            REM_TRY(class_stalls::filling(*stalls_).fill(number, *index_, found));
+        auto& table = *reinterpret_cast<format::class_table*>(memory_.base() + memory_.header().class_table);
+        if (is_new)
+            (void)append_class(table, wanted); // there is room
+        else
+            complete_class(table, number, wanted);
+        classes_.resize(std::max(classes_.size(), number + 1));
+        classes_[number] = std::move(wanted);
         const std::span<const std::byte> now = table_bytes();
         seen_.assign(now.begin(), now.end());
     }

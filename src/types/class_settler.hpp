@@ -54,6 +54,7 @@ private:
     result<void> renew_locked();
     result<void> fill(std::size_t number, class_stalls::filling& into);
     result<std::uint64_t> stall_for(const vtable& found);
+    result<void> admit(std::size_t number, stored_class& wanted, const detail::type_fingerprint* type);
     result<void> check_unchanged(const stored_class& each) const;
 
     txn::heap_memory& memory_;

@@ -1,5 +1,7 @@
 #include "types/class_stalls.hpp"
 
+#include <remanence/types/detail/fingerprint.hpp>
+
 #include <algorithm>
 #include <cstring>
 
@@ -44,6 +46,11 @@ class_stalls::filling::~filling() {
 }
 
 result<void> class_stalls::filling::fill(std::uint64_t number, const vtable_index& index, const vtable& with) {
+    if (const std::string name(index.name_of(with)); !detail::is_nameable(name.c_str()))
+        return fail(errc::unnameable_type,
+                    "objects of " + detail::readable_name(name.c_str()) +
+                        " cannot be in a heap: no other program could name the class. Declare it "
+                        "in a named namespace.");
     if (index.is_ambiguous(with))
         return fail(errc::unnameable_type, "the program has several classes with the mangled name " +
                                                std::string(index.name_of(with)) +

@@ -5,6 +5,7 @@
 
 #include <remanence/types/detail/fingerprint.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <utility>
@@ -40,7 +41,11 @@ std::optional<std::vector<stored_class>> read_classes(heap_bytes& heap, std::uin
             return {};
         std::memcpy(&entry, rest.data(), sizeof entry);
         const std::uint64_t bases_bytes = std::uint64_t{entry.virtual_bases} * sizeof(format::class_virtual_base);
-        if (entry.bytes > rest.size() || sizeof entry + bases_bytes + entry.name_bytes > entry.bytes)
+        if (entry.bytes > rest.size() || entry.name_bytes == 0 || entry.name_bytes > entry.bytes ||
+            entry.bytes != align_up(sizeof entry + bases_bytes + entry.name_bytes, sizeof(std::uint64_t)))
+            return {};
+        if (entry.position % sizeof(std::uint64_t) != 0 ||
+            (entry.object_bytes != 0 && entry.object_bytes < std::uint64_t{entry.position} + sizeof(std::uint64_t)))
             return {};
         stored_class next{.position = entry.position, .object_bytes = entry.object_bytes};
         next.fingerprint = entry.fingerprint;
@@ -52,9 +57,16 @@ std::optional<std::vector<stored_class>> read_classes(heap_bytes& heap, std::uin
             at += sizeof base;
         }
         next.name.assign(reinterpret_cast<const char*>(at), entry.name_bytes);
+        const bool is_twice = std::any_of(found.begin(), found.end(), [&](const stored_class& each) {
+            return each.position == next.position && each.name == next.name && each.virtual_bases == next.virtual_bases;
+        });
+        if (is_twice || next.name.find('\0') != std::string::npos)
+            return {};
         found.push_back(std::move(next));
         rest = rest.subspan(entry.bytes);
     }
+    if (!rest.empty())
+        return {};
     return found;
 }
 
@@ -83,6 +95,15 @@ bool append_class(format::class_table& table, const stored_class& added) {
     table.used_bytes += bytes;
     ++table.count;
     return true;
+}
+
+void complete_class(format::class_table& table, std::size_t number, const stored_class& by) {
+    auto* at = reinterpret_cast<std::byte*>(&table + 1);
+    for (; number != 0; --number)
+        at += reinterpret_cast<const format::class_entry*>(at)->bytes;
+    auto& entry = *reinterpret_cast<format::class_entry*>(at);
+    entry.object_bytes = by.object_bytes;
+    entry.fingerprint = by.fingerprint;
 }
 
 result<void> make_room_for_classes(txn::heap_memory& memory, std::uint64_t more) {

@@ -33,6 +33,8 @@ std::optional<std::vector<stored_class>> read_classes(heap_bytes& heap, std::uin
 /// Adds an entry. Returns false, and does nothing, if the table has no room for it. Precondition: the table is sound.
 [[nodiscard]] bool append_class(format::class_table& table, const stored_class& added);
 
+/// Sets size and fingerprint of an entry, which has the same bytes otherwise. Precondition: the table is sound.
+void complete_class(format::class_table& table, std::size_t number, const stored_class& by);
 /// Makes room for entries of so many bytes. The caller holds the write lock. errc::exhausted.
 result<void> make_room_for_classes(txn::heap_memory& memory, std::uint64_t bytes);
 /// Returns the number of an entry; adds the entry if the heap has none for the class and position. The caller holds the

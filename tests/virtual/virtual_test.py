@@ -13,7 +13,7 @@ UNIQUE = "-fno-assume-unique-vtables"  # clang would compare addresses of vtable
 SHARED = "-lshapes"
 BUILDS = {
     "g++ -O0 with a shared library": [GCC, "-O0", SHARED],
-    "g++ -O2 -static, functions in another order": [GCC, "-O2", "-static", "-DSHAPES_REORDERED"],
+    "g++ -O2 -static-pie, functions in another order": [GCC, "-O2", "-static-pie", "-DSHAPES_REORDERED"],
     "clang -O2": [CLANG, "-O2", UNIQUE],
     "clang -O1, functions in another order": [CLANG, "-O1", UNIQUE, "-DSHAPES_REORDERED", "-fvisibility=hidden"],
 }
@@ -23,6 +23,7 @@ LACKING = {
 ASSUMING = [CLANG, "-O2"]
 # Calls of the functions are replaced where all classes seem to be known.
 WHOLE = [CLANG, "-O2", UNIQUE, "-flto", "-fuse-ld=lld", "-fwhole-program-vtables", "-fvisibility=hidden"]
+FIXED = [GCC, "-O1", "-fno-pie", "-no-pie"]
 LARGER = [GCC, "-O0", "-DSHAPES_LARGER"]
 
 
@@ -31,7 +32,7 @@ class Shapes(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()  # pylint: disable=consider-using-with
         cls.addClassCleanup(cls.folder.cleanup)
-        commands = {**BUILDS, **LACKING, "assuming": ASSUMING, "whole": WHOLE, "larger": LARGER}
+        commands = {**BUILDS, **LACKING, "assuming": ASSUMING, "whole": WHOLE, "fixed": FIXED, "larger": LARGER}
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             built = threads.map(cls.build, commands.keys(), commands.values())
         cls.programs = dict(zip(commands, built))
@@ -102,6 +103,12 @@ class Shapes(unittest.TestCase):
         status, said = self.run_program("assuming", "read", heap)
         self.assertEqual(status, 1)
         self.assertIn(UNIQUE, said)
+
+    def test_a_program_at_low_addresses_is_refused(self):
+        heap = Path(self.folder.name, "fixed.heap")
+        status, said = self.run_program("fixed", "write", heap)
+        self.assertEqual(status, 1)
+        self.assertIn("-static-pie", said)
 
     def test_a_compiler_that_assumes_to_know_all_classes_is_refused(self):
         heap = Path(self.folder.name, "whole.heap")

@@ -78,6 +78,25 @@ private:
     REM_REFLECT((), weight);
 };
 
+/// Points at others of its own class.
+class kin {
+public:
+    kin() = default;
+    kin(const kin&) = delete;
+    kin& operator=(const kin&) = delete;
+    virtual ~kin() = default;
+    [[nodiscard]] virtual std::size_t count() const {
+        std::size_t all = 1;
+        for (const kin* const each : children)
+            all += each->count();
+        return all;
+    }
+    rem::vector<kin*> children;
+
+private:
+    REM_REFLECT((), children);
+};
+
 struct pen {
     rem::vector<lion> lions;
     rem::vector<creature*> all;
@@ -90,7 +109,7 @@ struct pool {
 } // namespace zoo
 
 template <class T>
-    requires std::derived_from<T, zoo::creature> || std::derived_from<T, zoo::swimmer>
+    requires std::derived_from<T, zoo::creature> || std::derived_from<T, zoo::swimmer> || std::derived_from<T, zoo::kin>
 inline constexpr bool remanence::enable_persistable<T> = true;
 
 namespace remanence::test {
@@ -189,12 +208,70 @@ TEST_F(described_classes, are_collected_when_no_base_leads_to_them) {
     EXPECT_TRUE(h.collect().clean());
     EXPECT_TRUE(h.leaks().clean());
     EXPECT_TRUE(h.verify().clean());
-    h.write([&] {
+    h.write([&] { // the heap does not know yet of which class it is
         root.all.push_back(new_duck(h, "a duck of this very section, with a long name", 5));
-        (void)h.collect();
+        EXPECT_EQ(reason_of([&] { h.collect(); }), errc::not_supported);
+        EXPECT_TRUE(h.leaks().clean());
     });
     EXPECT_EQ(static_cast<duck*>(root.all.back())->eggs.size(), 5U);
+    EXPECT_TRUE(h.collect().clean());
     EXPECT_TRUE(h.verify().clean());
+}
+
+TEST_F(described_classes, that_lead_to_their_own_are_followed) {
+    constexpr std::size_t k_each = 4;
+    const auto grow = [&](heap& h, kin& from) {
+        for (std::size_t i = 0; i != k_each; ++i)
+            from.children.push_back(h.make<kin>());
+    };
+    {
+        heap h = heap::create(path_, small_heap());
+        h.write([&] {
+            auto& root = h.root<kin>("kin");
+            grow(h, root);
+            for (kin* const each : root.children)
+                grow(h, *each);
+            (void)h.make<kin>(); // unreached
+        });
+        EXPECT_EQ(h.leaks().blocks, 1U);
+        EXPECT_EQ(h.collect().blocks, 1U);
+        EXPECT_EQ(h.find_root<kin>("kin")->count(), 1 + k_each + k_each * k_each);
+        h.close();
+    }
+    (void)relocate(path_);
+    std::string text;
+    inspect::dump(path_, {}, [&](std::string_view more) { text += more; });
+    heap h = heap::open_existing(path_, small_heap());
+    EXPECT_EQ(h.find_root<kin>("kin")->count(), 1 + k_each + k_each * k_each);
+    heap other = heap::create(dir_ / "other.rem", small_heap());
+    std::istringstream from(text);
+    EXPECT_EQ(load<>(other, from), 1U);
+    EXPECT_EQ(other.find_root<kin>("kin")->count(), 1 + k_each + k_each * k_each);
+}
+
+TEST_F(described_classes, that_a_dump_lacks_are_refused) {
+    make();
+    std::string text;
+    inspect::dump(path_, {}, [&](std::string_view more) { text += more; });
+    const std::size_t line = text.find("{\"class\":");
+    ASSERT_NE(line, std::string::npos);
+    const std::size_t end = text.find('\n', line) + 1;
+    const auto why_refused = [&](const std::string& edited) {
+        heap h = heap::create(dir_ / "edited.rem", small_heap());
+        std::istringstream from(edited);
+        const auto why = error_of([&] { load<>(h, from); });
+        EXPECT_TRUE(h.roots().empty());
+        h.close();
+        fs::remove(dir_ / "edited.rem");
+        return why ? why->what : std::string("nothing");
+    };
+    EXPECT_NE(why_refused(text.substr(0, line) + text.substr(end)).find("\"class\""), std::string::npos);
+    std::string moved = text;
+    moved.replace(moved.find("\"position\":", line), 12, "\"position\":4");
+    EXPECT_NE(why_refused(moved).find("class"), std::string::npos);
+    std::string unknown = text;
+    unknown.replace(unknown.find("\"schema\":", line), 10, "\"schema\":9");
+    EXPECT_NE(why_refused(unknown).find("schema"), std::string::npos);
 }
 
 TEST_F(described_classes, move_with_their_vptrs) {

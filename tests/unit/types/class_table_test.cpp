@@ -82,6 +82,16 @@ TEST_F(class_table, that_is_damaged_is_refused) {
     EXPECT_TRUE(is_refused_with(first().bytes, 0xffffffff));
     EXPECT_TRUE(is_refused_with(first().virtual_bases, 0xffffffff));
     EXPECT_TRUE(is_refused_with(first().name_bytes, 0xffffffff));
+    EXPECT_TRUE(is_refused_with(first().name_bytes, 0));
+    EXPECT_TRUE(is_refused_with(table().count, 0)); // bytes are left over
+    EXPECT_TRUE(is_refused_with(first().position, 12));
+    EXPECT_TRUE(is_refused_with(first().object_bytes, 16)); // the vptr would lie behind the object
+    ASSERT_TRUE(append_class(table(), two_[1]));
+    EXPECT_FALSE(is_sound()) << "it is there twice";
+    table().used_bytes = sizeof(format::class_table);
+    table().count = 0;
+    ASSERT_TRUE(append_class(table(), {std::string("no\0name", 7), 0, 0, {}}));
+    EXPECT_FALSE(is_sound());
     for (const std::uint64_t place : {std::uint64_t{0}, k_place + 4, 2 * k_page_bytes - 8, ~std::uint64_t{0} - 7})
         EXPECT_FALSE(read_classes(heap_, place).has_value());
 }
