@@ -213,7 +213,7 @@ relocated relocate(os::file_system& files, const std::filesystem::path& path, st
                    const progress_listener& on_progress) {
     if (base % os::k_base_alignment != 0 || base >= os::k_address_end / 2)
         raise(errc::invalid_argument, "relocate: the new address is no multiple of 1 GiB below 64 TiB.", path.string());
-    if (base >= format::k_stalls_begin && base < format::k_stalls_end)
+    if (base >= format::stalls_of(0) && base < format::stalls_of(os::k_address_end))
         raise(errc::invalid_argument,
               "relocate: at that address lies what heaps need for virtual functions. Take one below or behind it.",
               path.string());

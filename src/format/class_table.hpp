@@ -51,8 +51,6 @@ inline constexpr std::uint64_t k_stalls_bytes = 4 * MiB; // for each GiB of base
 inline constexpr std::uint64_t k_stall_bytes = 3136;     // no power of two, so that stalls use different cache sets
 inline constexpr std::uint64_t k_stall_point = 512;      // offset of the address point in a stall
 inline constexpr std::uint64_t k_stalls_max = k_stalls_bytes / k_stall_bytes;
-inline constexpr std::uint64_t k_stalls_begin = 0x2a00'0000'0000; // of all heaps of programs without sanitizers
-inline constexpr std::uint64_t k_stalls_end = 0x2aaa'aaaa'a000;
 
 /// Returns the address of the first stall of a heap with this base. Heaps of programs with sanitizers have theirs
 /// below their bases, where sanitizers permit it; all others between the bases and the system's mappings.
@@ -61,10 +59,10 @@ constexpr std::uint64_t stalls_of(std::uint64_t base) {
     constexpr std::uint64_t k_sanitized_end = 0x5a00'0000'0000;
     if (base >= k_sanitized_begin && base < k_sanitized_end)
         return 0x56f0'0000'0000 + (base - k_sanitized_begin) / GiB * k_stalls_bytes;
-    return k_stalls_begin + base / GiB * k_stalls_bytes;
+    return 0x2a00'0000'0000 + base / GiB * k_stalls_bytes;
 }
 static_assert(stalls_of(0x59ff'c000'0000) + k_stalls_bytes <= 0x5700'0000'0000);
-static_assert(stalls_of(std::uint64_t{1} << 47) <= k_stalls_end);
+static_assert(stalls_of(std::uint64_t{1} << 47) <= 0x2aaa'aaaa'a000);
 
 /// Returns what the vptr of an object contains.
 constexpr std::uint64_t stall_point(std::uint64_t base, std::uint64_t number) {
