@@ -30,7 +30,7 @@ DO_NOT_COMPILE = {
     "std_string": ("struct person { std::string name; };", "rem::vector<person>", [], ["std::string", "Use that of namespace remanence (rem::string"]),
     "std_allocator": ("#include <map>", "std::map<int, int>", [], ["std::allocator", "or rem::allocator"]),
     "std_function": ("#include <functional>\nstruct job { std::function<void()> run; };", "job", [], ["std::function", "Use std::variant"]),
-    "virtual_class": ("struct shape { virtual ~shape() = default; };", "shape", [], ["virtual functions", "Use std::variant, or rem::fragile"]),
+    "virtual_class": ("struct shape { virtual ~shape() = default; };", "shape", [], ["cannot see what this class is made of", "vouch for it"]),
     "string_view": ("struct entry { std::string_view name; };", "entry", [], ["std::string_view", "Use rem::string"]),
     "private_members": ("class account { rem::string owner_; public: account() = default; };", "account", [], ["cannot see", "enable_persistable<T> = true"]),
     "reference": ("struct edge { int& weight; };", "edge", [], ["references", "use a plain pointer"]),
