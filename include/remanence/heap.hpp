@@ -491,11 +491,10 @@ public:
     }
 
     // The requirements Lockable and SharedLockable, so that std::unique_lock and std::shared_lock can enter and end
-    // sections. unlock() does not commit: it rolls back what is not committed. So call commit() first.
-    // check_options::on_discard reports what was lost.
+    // sections.
 
-    /// Enters a write section; waits for other sections. Errors: errc::section_conflict inside a read section of the
-    /// same thread.
+    /// Enters a write section; waits for other sections. From now on until unlock(), pthread_cancel() does not end this
+    /// thread. Errors: errc::section_conflict inside a read section of the same thread.
     void lock();
     /// Enters a write section without waiting. Returns false when another thread is in a section, another process is in
     /// a write section of a shared heap, or this thread is in a read section.
@@ -512,7 +511,13 @@ public:
         return try_lock_until(longest > longest.zero() ? clock::now() + std::chrono::ceil<clock::duration>(longest)
                                                        : clock::time_point::min());
     }
-    /// Ends the write section. The outermost one rolls back what is not committed.
+    /// Ends the write section. The outermost one commits, as the end of write() does; but if an exception runs this
+    /// call, it rolls back.
+    ///
+    /// If the commit fails, the section is rolled back, unless the heap is poisoned. The failure is said on standard
+    /// error, reported to check_options::on_discard, and thrown by the next call of the same thread on this heap. If the
+    /// thread holds no lock, that next call throws errc::section_conflict. To see failures at once, call commit() before.
+    /// pthread_exit() in the section counts as a return: its changes are committed.
     void unlock() noexcept;
     /// Enters a read section, as read() does.
     void lock_shared();

@@ -100,7 +100,7 @@ struct discarded_changes {
     enum class by {
         close,      ///< heap::close()
         destructor, ///< heap::~heap()
-        unlock,     ///< heap::unlock(), or the end of a std::unique_lock: only changes that were committed before stay
+        unlock,     ///< heap::unlock(), or the end of a std::unique_lock: its commit has failed
     };
     by whom;                    ///< the call
     std::filesystem::path path; ///< the heap's file

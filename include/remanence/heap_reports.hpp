@@ -62,7 +62,7 @@ struct heap_stats {
     /// All bytes written to the heap file and the redo log, including superblocks, tables and the zeros that are
     /// written to the log.
     std::uint64_t written_bytes;
-    /// Uncommitted changes that unlock() found, counted as changed_bytes; see on_discard.
+    /// Changes that unlock() could not commit, counted as changed_bytes; see on_discard.
     std::uint64_t discarded_bytes;
     /// Waits for the device: syncs of files and directories, and durable writes.
     std::uint64_t syncs;

@@ -121,12 +121,26 @@ sections_to_write(const std::unique_ptr<detail::heap_impl, detail::heap_impl_del
     return impl->sections;
 }
 
-void heap::lock() { sections_to_write(impl_).lock(); }
+void heap::lock() {
+    detail::heap_sections& sections = sections_to_write(impl_);
+    sections.enter_write(detail::section_kind::ordinary);
+    sections.begin_lock();
+}
 
-bool heap::try_lock() { return sections_to_write(impl_).try_lock(); }
+static bool begin_lock_if(bool is_entered, detail::heap_sections& sections) noexcept {
+    if (is_entered)
+        sections.begin_lock();
+    return is_entered;
+}
+
+bool heap::try_lock() {
+    detail::heap_sections& sections = sections_to_write(impl_);
+    return begin_lock_if(sections.try_enter_write(), sections);
+}
 
 bool heap::try_lock_until(std::chrono::steady_clock::time_point deadline) {
-    return sections_to_write(impl_).try_lock_until(deadline);
+    detail::heap_sections& sections = sections_to_write(impl_);
+    return begin_lock_if(sections.try_enter_write_until(deadline), sections);
 }
 
 void heap::unlock() noexcept {

@@ -21,6 +21,7 @@ heap_impl::~heap_impl() {
     else
         threads.abandon();
     delete virtuals.load();
+    delete late.load();
 }
 
 void heap_impl::end_engine() noexcept {

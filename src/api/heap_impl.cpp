@@ -140,24 +140,12 @@ void heap_impl::abandon_write(const txn::change_listener& lost) noexcept {
     sections.leave_write();
 }
 
-void heap_impl::unlock() noexcept {
-    if (sections.write_depth() > 1) {
-        sections.leave_write(); // whether to commit is decided by the outermost unlock
-        return;
-    }
-    if (sections.is_doomed() || sections.is_left_by_exception()) {
-        abandon_write();
-        return;
-    }
-    abandon_write([this](txn::heap_memory& all, const change::change_set& lost, const alloc::block_allocator& blocks) {
-        losses.tell_of_unlock(all, lost, blocks);
-    });
-}
-
 heap_impl* checked(const std::unique_ptr<heap_impl, heap_impl_deleter>& impl) {
     if (!impl)
         raise(errc::closed, "the heap is closed, or its handle was moved from. Open it again.");
     impl->origin.check_process();
+    if (late_errors* const late = impl->late.load()) [[unlikely]]
+        late->raise_own();
     return impl.get();
 }
 

@@ -17,6 +17,7 @@
 #include "api/heap_sections.hpp"
 #include "api/heap_threads.hpp"
 #include "api/held_roots.hpp"
+#include "api/late_errors.hpp"
 #include "api/loss_teller.hpp"
 #include "api/outdated_roots.hpp"
 #include "api/outside_allocators.hpp"
@@ -70,6 +71,7 @@ public:
     std::unique_ptr<procedure_service> procedures;    // null: the heap was opened without procedures
     std::unique_ptr<held_roots> held;                 // null: the heap has no history
     std::atomic<virtual_classes*> virtuals = nullptr; // owned; null: no object here has virtual functions, as yet
+    std::atomic<late_errors*> late = nullptr;         // owned; null: no unlock() has failed
     std::atomic<std::uint64_t> registered_bytes =
         0; // used by the registry, which has no other place for data about a single heap
 
@@ -94,7 +96,7 @@ public:
     /// Ends the section. The outermost section is rolled back, and its changes are reported to `lost`; a failure
     /// poisons the engine. A nested section goes back to the savepoint around it, or, without one, is marked as failed.
     void abandon_write(const txn::change_listener& lost = {}) noexcept;
-    /// Ends a section of heap_sections::lock(). Its uncommitted changes are lost.
+    /// Implements heap::unlock(). A failure of the commit is kept for this thread's next call.
     void unlock() noexcept;
     /// Undoes the changes of the section, and clears its mark of failure; the section goes on. Throws.
     void roll_back();

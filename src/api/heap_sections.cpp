@@ -193,20 +193,14 @@ void heap_sections::leave_read() noexcept {
     lock_.leave_read();
 }
 
-void heap_sections::lock() {
-    enter_write(section_kind::ordinary);
-    if (lock_.write_depth() == 1)
-        exceptions_at_lock_ = std::uncaught_exceptions();
+void heap_sections::begin_lock() noexcept {
+    if (lock_.write_depth() != 1)
+        return;
+    exceptions_at_lock_ = std::uncaught_exceptions();
+    cancellation_at_lock_ = os::defer_cancellation();
 }
 
-bool heap_sections::try_lock() {
-    const bool is_entered = try_enter_write();
-    if (is_entered && lock_.write_depth() == 1)
-        exceptions_at_lock_ = std::uncaught_exceptions();
-    return is_entered;
-}
-
-bool heap_sections::try_lock_until(std::chrono::steady_clock::time_point deadline) {
+bool heap_sections::try_enter_write_until(std::chrono::steady_clock::time_point deadline) {
     origin_.check_process();
     // The system cannot wait until times in the far future. For these, the standard library would return as if the lock
     // had been acquired. So the deadline is limited.
@@ -221,7 +215,6 @@ bool heap_sections::try_lock_until(std::chrono::steady_clock::time_point deadlin
     if (!take_writer_lock(deadline))
         return false;
     memory_.allow_writes(true);
-    exceptions_at_lock_ = std::uncaught_exceptions();
     return true;
 }
 

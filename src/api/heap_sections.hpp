@@ -3,6 +3,7 @@
 #pragma once
 
 #include "api/heap_origin.hpp"
+#include "os/cancellation.hpp"
 #include "txn/engine.hpp"
 #include "txn/section_lock.hpp"
 
@@ -10,6 +11,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <utility>
 
 namespace remanence::detail {
@@ -31,11 +33,22 @@ public:
     bool try_enter_to_close();
     void enter_read();
     bool try_enter_read();
-    /// Does the same as enter_write(), for a section that ends by unlock().
-    void lock();
-    bool try_lock();
-    /// Does the same as lock(), but returns false at the deadline.
-    bool try_lock_until(std::chrono::steady_clock::time_point deadline);
+    /// Does the same as enter_write(), but returns false at the deadline.
+    bool try_enter_write_until(std::chrono::steady_clock::time_point deadline);
+
+    // unlock() learns of an exception that leaves the section, but not of pthread_cancel(), which also destroys the
+    // objects of the stack. So from lock() to unlock() the thread cannot be cancelled.
+
+    /// Must be called by lock() when it has entered a section.
+    void begin_lock() noexcept;
+    /// Ends the outermost section that lock() began: by `end`, which must leave it.
+    template <class F>
+    void end_lock(const F& end) noexcept {
+        const auto before = std::exchange(cancellation_at_lock_, std::nullopt);
+        end();
+        if (before)
+            os::set_cancellation(*before);
+    }
 
     /// Ends the section without commit or rollback.
     void leave_write() noexcept;
@@ -81,7 +94,9 @@ public:
     /// Leaves a write section of a heap whose memory no longer matters: in a forked child, or after the heap was
     /// closed.
     void let_go() noexcept { lock_.leave_write(); }
-    void end() noexcept { lock_.end(); }
+    void end() noexcept {
+        end_lock([&] { lock_.end(); });
+    }
 
 private:
     [[nodiscard]] bool has_begun(txn::section_lock::outcome got);
@@ -97,10 +112,11 @@ private:
     txn::engine& engine_;
     txn::heap_memory& memory_;
     txn::section_lock lock_;
-    bool has_writer_lock_ = false; // of a shared heap; guarded by the write lock
-    bool is_doomed_ = false;       // guarded by the write lock
-    bool is_half_made_ = false;    // guarded by the write lock
-    int exceptions_at_lock_ = 0;   // how many were uncaught when lock() began; guarded by the write lock
+    bool has_writer_lock_ = false;            // of a shared heap; guarded by the write lock
+    bool is_doomed_ = false;                  // guarded by the write lock
+    bool is_half_made_ = false;               // guarded by the write lock
+    int exceptions_at_lock_ = 0;              // how many were uncaught when lock() began; guarded by the write lock
+    std::optional<int> cancellation_at_lock_; // the state that unlock() restores; guarded by the write lock
 };
 
 } // namespace remanence::detail

@@ -24,14 +24,14 @@ const char* name_of(discarded_changes::by whom) {
     case discarded_changes::by::unlock:
         break;
     }
-    return "unlock(), or the end of a std::unique_lock,";
+    return "unlock()";
 }
 
 const char* advice_for(discarded_changes::by whom, bool commits_at_close) {
     if (commits_at_close) // the caller passes true only for the destructor
         return ". It commits nothing when an exception destroys the heap, or when the process ends in a section.\n";
     if (whom == discarded_changes::by::unlock)
-        return ". Call commit() before, or use write(), which commits.\n";
+        return ", since its commit has failed.\n";
     return ". Call commit() before, make changes in write(), or open the heap with commit_at_close.\n";
 }
 

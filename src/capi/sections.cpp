@@ -136,7 +136,7 @@ rem_status rem_write_begin_within(rem_heap* heap, unsigned longest_ms) {
     return capi::guard([&] {
         detail::heap_impl& impl = capi::opened(heap).writable();
         const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(longest_ms);
-        return impl.sections.try_lock_until(until) ? REM_OK : capi::would_wait(impl);
+        return impl.sections.try_enter_write_until(until) ? REM_OK : capi::would_wait(impl);
     });
 }
 

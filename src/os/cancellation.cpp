@@ -4,9 +4,13 @@
 
 namespace remanence::os {
 
-no_cancellation::no_cancellation() noexcept { ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before_); }
+int defer_cancellation() noexcept {
+    int before = 0;
+    ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
+    return before;
+}
 
-no_cancellation::~no_cancellation() { ::pthread_setcancelstate(before_, nullptr); }
+void set_cancellation(int state) noexcept { ::pthread_setcancelstate(state, nullptr); }
 
 void end_if_cancelled() { ::pthread_testcancel(); }
 

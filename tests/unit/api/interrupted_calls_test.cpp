@@ -201,12 +201,17 @@ TEST_F(cancelled, in_a_write_section_it_rolls_back_and_others_go_on) {
     });
     EXPECT_EQ(number_in(*h), 1U);
     EXPECT_EQ(h->find_root<numbers>("half"), nullptr);
-    run([&](auto end) {
-        const std::unique_lock section(*h);
-        set(*h, 3);
-        end();
-    });
-    EXPECT_EQ(number_in(*h), 1U);
+    std::thread([&] {
+        {
+            const std::unique_lock section(*h);
+            ::pthread_cancel(::pthread_self());
+            ::pthread_testcancel(); // the lock defers it, so that half a change is never committed
+            set(*h, 3);
+        }
+        ::pthread_testcancel();
+        ADD_FAILURE() << "it went on";
+    }).join();
+    EXPECT_EQ(number_in(*h), 3U);
     h->write([&] { set(*h, 4); });
     h->close();
     EXPECT_EQ(number_in(*(h = heap::open_existing(dir_ / "h", small_heap()))), 4U);

@@ -366,7 +366,9 @@ TEST(savepoints_whose_committed_content_is_damaged, poison_the_heap) {
     stream.put('!').flush();
     EXPECT_EQ(reason_of([&] { here.rollback(); }), errc::corrupt);
     EXPECT_EQ(reason_of([&] { h.commit(); }), errc::poisoned);
+    testing::internal::CaptureStderr();
     h.unlock();
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("could not commit"), std::string::npos);
 }
 
 TEST(savepoints_of_large_sections, keep_changes_in_memory_and_are_refused_when_some_were_spilled) {

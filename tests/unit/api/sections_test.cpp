@@ -245,39 +245,106 @@ TEST(section_open, close_is_refused_and_the_heap_stays_open) {
     EXPECT_FALSE(h.is_open());
 }
 
-TEST(locks, unlocking_without_a_commit_rolls_back) {
+TEST(locks, unlocking_commits) {
+    temp_dir dir;
+    heap h = heap::create(dir / "h", small_heap());
+    put_contents(h);
+    auto& list = *h.find_root<numbers>("numbers");
+    {
+        const std::unique_lock lock(h);
+        list[0] = 5;
+    }
+    h.rollback();
+    EXPECT_EQ(list[0], 5U);
+    {
+        const std::unique_lock outer(h);
+        const std::uint64_t before = h.version();
+        {
+            const std::unique_lock inner(h);
+            list[0] = 0;
+        }
+        EXPECT_EQ(h.version(), before) << "the outermost unlock commits";
+    }
+    h.rollback();
+    const std::shared_lock lock(h);
+    EXPECT_EQ(list[0], 0U);
+    EXPECT_TRUE(has_contents(h));
+}
+
+TEST(locks, an_exception_rolls_the_section_back) {
     temp_dir dir;
     heap h = heap::create(dir / "h", small_heap());
     put_contents(h);
     auto& list = *h.find_root<numbers>("numbers");
     const auto before = memory_of(h, k_first_bytes);
-    {
-        std::unique_lock lock(h);
+    const auto fail = [&] {
+        const std::unique_lock lock(h);
         list[0] = 5;
         disturb(h, 1);
-    }
+        throw std::runtime_error("half way");
+    };
+    EXPECT_THROW(fail(), std::runtime_error);
     EXPECT_EQ(memory_of(h, k_first_bytes), before);
-    {
-        std::unique_lock lock(h);
-        list[0] = 5;
-        h.commit();
-        list[0] = 6;
-    }
-    EXPECT_EQ(list[0], 5U);
-    {
-        std::unique_lock outer(h);
-        {
-            std::unique_lock inner(h);
-            list[0] = 0;
+    struct at_end {
+        heap& of;
+        numbers& list;
+        ~at_end() { // while an exception unwinds, a section of this destructor is whole all the same
+            const std::unique_lock lock(of);
+            list[0] = 7;
         }
-        EXPECT_EQ(list[0], 0U); // the outermost unlock decides
-        h.commit();
-    }
+    };
+    const auto fail_outside = [&] {
+        const at_end change{h, list};
+        throw std::runtime_error("outside");
+    };
+    EXPECT_THROW(fail_outside(), std::runtime_error);
+    h.rollback();
+    EXPECT_EQ(list[0], 7U);
+}
+
+TEST(locks, a_commit_that_fails_is_told_by_the_next_call_of_its_thread) {
+    temp_dir dir;
+    heap h = heap::create(dir / "h", small_heap());
+    put_contents(h);
+    auto& list = *h.find_root<numbers>("numbers");
+    testing::internal::CaptureStderr();
     {
-        std::shared_lock lock(h);
-        EXPECT_EQ(list[0], 0U);
+        const std::unique_lock lock(h);
+        list[0] = 5;
+        EXPECT_THROW(h.write([] { throw std::runtime_error("inner"); }), std::runtime_error);
     }
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              "remanence: unlock(), or the end of a std::unique_lock, of " + (dir / "h").string() +
+                  " could not commit, and rolled the section back: a nested write section of " + (dir / "h").string() +
+                  " failed, so the outermost one cannot be committed; its changes are rolled back.\n");
+    std::thread([&] { EXPECT_TRUE(has_contents(h)); }).join();
+    EXPECT_TRUE(is_error(error_of([&] { h.lock(); }), errc::rolled_back, dir / "h", "rolled the section back"));
+    h.lock(); // it was told once
+    list[0] = 0;
+    h.unlock();
     EXPECT_TRUE(has_contents(h));
+}
+
+TEST(locks, an_error_of_a_thread_that_has_ended_is_told_to_no_other) {
+    temp_dir dir;
+    heap h = heap::create(dir / "h", small_heap());
+    testing::internal::CaptureStderr();
+    for (int i = 0; i < 3; ++i)
+        std::thread([&] {
+            EXPECT_NO_THROW((void)h.version());
+            h.unlock();
+        }).join();
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_NE(said.find("the calling thread holds no lock"), std::string::npos) << said;
+    h.lock();
+    std::thread([&] {
+        testing::internal::CaptureStderr();
+        h.unlock();
+        (void)testing::internal::GetCapturedStderr();
+        EXPECT_TRUE(is_error(error_of([&] { (void)h.version(); }), errc::section_conflict, dir / "h", "holds no lock"));
+    }).join();
+    EXPECT_FALSE(h.root<numbers>("a").size());
+    h.unlock();
 }
 
 TEST(commit_at_close, commits_by_close_and_by_the_destructor) {

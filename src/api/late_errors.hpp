@@ -1,0 +1,21 @@
+// Errors of calls that cannot throw, such as heap::unlock(). Each is kept until the same thread calls the heap again.
+#pragma once
+
+namespace remanence::detail {
+
+/// Abstract, so that a program that never unlocks a heap is not linked with the code behind it (unlocking.cpp).
+class late_errors {
+public:
+    late_errors() = default;
+    late_errors(const late_errors&) = delete;
+    late_errors& operator=(const late_errors&) = delete;
+    virtual ~late_errors() = default;
+
+    /// Keeps the exception that is being handled, for the calling thread. Does nothing if the thread has one already.
+    /// Without memory the exception is lost.
+    virtual void keep_current() noexcept = 0;
+    /// Throws the exception that the calling thread has kept, if there is one, and forgets it.
+    virtual void raise_own() = 0;
+};
+
+} // namespace remanence::detail

@@ -1,0 +1,142 @@
+// The end of a section that heap::lock() began: commits, although unlock() cannot throw.
+
+#include "api/heap_impl.hpp"
+#include "api/late_errors.hpp"
+#include "api/raise.hpp"
+#include "os/cancellation.hpp"
+#include "os/write_traps.hpp"
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace remanence::detail {
+
+namespace {
+
+/// Numbers threads. The system gives the number of a thread that has ended to another one; this function does not.
+std::uint64_t own_number() noexcept {
+    static constinit std::atomic<std::uint64_t> last = 0;
+    thread_local const std::uint64_t mine = ++last;
+    return mine;
+}
+
+class errors_by_thread final : public late_errors {
+public:
+    void keep_current() noexcept override {
+        try {
+            const std::scoped_lock alone(guard_);
+            for (const kept& each : all_) {
+                if (each.thread == own_number())
+                    return;
+            }
+            all_.push_back({own_number(), std::current_exception()});
+        } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch)
+        }
+    }
+
+    void raise_own() override {
+        std::exception_ptr mine;
+        {
+            const std::scoped_lock alone(guard_);
+            std::erase_if(all_, [&](kept& each) {
+                if (each.thread != own_number())
+                    return false;
+                mine = std::move(each.what);
+                return true;
+            });
+        }
+        if (mine)
+            std::rethrow_exception(std::move(mine));
+    }
+
+private:
+    struct kept {
+        std::uint64_t thread;
+        std::exception_ptr what;
+    };
+    std::mutex guard_;
+    std::vector<kept> all_;
+};
+
+/// Returns the heap's late errors; makes them if there are none. Returns null without memory.
+late_errors* late_errors_of(heap_impl& heap) noexcept {
+    if (late_errors* const made = heap.late.load())
+        return made;
+    std::unique_ptr<late_errors> mine(new (std::nothrow) errors_by_thread);
+    late_errors* seen = nullptr;
+    if (mine == nullptr || !heap.late.compare_exchange_strong(seen, mine.get()))
+        return seen;
+    return mine.release();
+}
+
+/// Says what the current exception means for the section, on standard error, and keeps it for the thread's next call.
+void tell_late(heap_impl& heap, const char* what_happened) noexcept {
+    try {
+        const std::string path = heap.origin.path.string();
+        std::string text = "unlock(), or the end of a std::unique_lock, of " + path + " " + what_happened;
+        try {
+            throw;
+        } catch (const std::exception& e) {
+            text += e.what();
+        }
+        os::say(("remanence: " + text + "\n").c_str());
+        try {
+            throw;
+        } catch (const error& e) {
+            raise({e.reason(), text, e.path(), e.os_error(), e.offset()});
+        }
+    } catch (...) { // the exception with the longer text, or the first one if it is no remanence::error
+        if (late_errors* const kept = late_errors_of(heap))
+            kept->keep_current();
+    }
+}
+
+} // namespace
+
+// While cancellation is deferred (heap_sections::lock()), the only exception that runs unlock() is one that C++ counts.
+void heap_impl::unlock() noexcept {
+    if (sections.write_depth() == 0) {
+        try {
+            raise(errc::section_conflict,
+                  "did nothing: the calling thread holds no lock. The thread that called lock() must call unlock().",
+                  origin.path.string());
+        } catch (...) {
+            tell_late(*this, "");
+        }
+        return;
+    }
+    if (sections.write_depth() > 1) {
+        sections.leave_write(); // the outermost unlock() decides whether to commit
+        return;
+    }
+    if (sections.is_left_by_exception()) {
+        sections.end_lock([&] { abandon_write(); });
+        return;
+    }
+    sections.end_lock([&] {
+        std::optional<heap_commits::in_flight> commit;
+        try {
+            commit = finish_write(options.commits);
+        } catch (...) {
+            abandon_write([this](txn::heap_memory& all, const change::change_set& lost,
+                                 const alloc::block_allocator& blocks) { losses.tell_of_unlock(all, lost, blocks); });
+            tell_late(*this, "could not commit, and rolled the section back: ");
+            return;
+        }
+        try {
+            if (commit)
+                commits.await(*commit);
+        } catch (...) {
+            tell_late(*this, "could not make its commit durable: ");
+        }
+    });
+}
+
+} // namespace remanence::detail
