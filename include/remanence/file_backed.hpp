@@ -1,11 +1,13 @@
 // A single container in a file of its own. Thin templates over compiled code; depends on the standard library only.
 #pragma once
 
+#include <remanence/container_lock.hpp>
 #include <remanence/detail/abi.hpp>
 #include <remanence/heap.hpp>
 #include <remanence/types/detail/key_functions.hpp>
 #include <remanence/types/detail/position_independent.hpp>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -25,8 +27,9 @@ enum class file_form {
 /// How a file_backed container is opened.
 struct file_backed_options {
     /// Whether close() and the destructor commit uncommitted changes. Default true; false: they discard them, as a heap
-    /// does by default. Nothing is committed in a file opened read-only. heap::~heap() lists the cases in which the
-    /// destructor discards changes all the same.
+    /// does by default. Nothing is committed in a file opened read-only. No effect with sharing::processes, where changes
+    /// are made within locks and sections, which commit. heap::~heap() lists the cases in which the destructor discards
+    /// changes all the same.
     bool commit_at_close = true;
     /// The options of the heap. heap.commit_at_close is ignored. If heap.memory.reserve_bytes is 0, it is 1 GiB, so
     /// that thousands of files fit into the address space. heap.migrate finds the container as the root "container".
@@ -40,6 +43,8 @@ struct file_backed_options {
     /// container is made as it was stored, and then converted; errc::not_supported then means that the container has an
     /// order or a hash of the program's own.
     file_form form = file_form::memory;
+    /// How long lock(), shared() and exclusive() wait for other threads and processes. Default 1 minute.
+    std::chrono::milliseconds lock_timeout{60'000};
 };
 
 namespace detail {
@@ -109,7 +114,8 @@ public:
     /// stored, when the file holds another type or a heap of roots; errc::not_found when it is opened read-only and has
     /// no container or does not exist; what the container's default constructor throws. Complexity: as heap::open().
     explicit file_backed(const std::filesystem::path& path, const file_backed_options& options = {})
-        : form_(options.form == file_form::memory ? nullptr : detail::open_container_file(path, options)),
+        : lock_timeout_(options.lock_timeout),
+          form_(options.form == file_form::memory ? nullptr : detail::open_container_file(path, options)),
           file_(form_ ? form_->make_heap(with_room(options)) : open(path, options)),
           container_(form_ ? read() : find()) {
         if (container_ != nullptr)
@@ -127,6 +133,7 @@ public:
     file_backed& operator=(file_backed&& other) noexcept {
         if (this != &other) {
             end();
+            lock_timeout_ = other.lock_timeout_;
             file_ = std::move(other.file_);
             form_ = std::move(other.form_);
             container_ = other.container_;
@@ -194,6 +201,38 @@ public:
         return file_.read(std::forward<F>(f));
     }
 
+    // Locks. A shared lock is a read section, an exclusive one a write section. They nest like a stack, and with the
+    // sections of write() and read(). A shared lock inside an exclusive one is part of it. An exclusive lock inside a
+    // shared one is granted if no other thread is in a section, no other process in a write section, and no other process
+    // has committed since the shared lock began; otherwise it throws errc::section_conflict at once.
+    //
+    // Errors of lock(), shared() and exclusive(): errc::in_use after file_backed_options::lock_timeout, naming the
+    // process that holds the lock and the other heaps that this thread has locked; errc::read_only for an exclusive lock
+    // on a file opened read-only; errc::closed; those of heap::write().
+
+    /// Returns a guard that is a range of const elements and holds a shared lock.
+    [[nodiscard]] container_guard<const Container> shared() const {
+        const Container& locked = *checked();
+        return {locked, detail::held_lock::acquire(file_, lock_mode::shared, lock_timeout_, form_.get())};
+    }
+    /// Returns a guard that is a range of elements and holds an exclusive lock.
+    [[nodiscard]] container_guard<Container> exclusive() {
+        Container& locked = *checked();
+        return {locked, detail::held_lock::acquire(file_, lock_mode::exclusive, lock_timeout_, form_.get())};
+    }
+    /// Locks until the matching unlock(), which the same thread must call.
+    void lock(lock_mode how = lock_mode::exclusive) {
+        (void)checked();
+        detail::lock_container(file_, how, lock_timeout_, form_.get());
+    }
+    /// Ends the calling thread's last lock() that has not ended. The end of the outermost exclusive lock commits, or
+    /// rolls back if an exception runs this call; a failure of that commit is reported as heap::unlock() reports it.
+    /// Errors: errc::section_conflict when the thread has no such lock; errc::closed.
+    void unlock() {
+        (void)checked();
+        detail::unlock_container(file_);
+    }
+
     /// Commits and closes as the destructor does, but reports failures. Durable once this returns. After
     /// errc::section_open, errc::no_space and errc::foreign_pointer the file stays open, with every change in memory.
     /// After any other error the file is closed, as of its last durable commit. As heap::close().
@@ -216,7 +255,7 @@ public:
 private:
     static heap open(const std::filesystem::path& path, const file_backed_options& options) {
         heap_options how = with_room(options);
-        how.commit_at_close = options.commit_at_close;
+        how.commit_at_close = options.commit_at_close && how.access == sharing::exclusive;
         constexpr auto mode =
             is_position_independent_v<Container> ? detail::opening::open_anywhere : detail::opening::open_or_create;
         return heap(path, how, mode, detail::k_abi);
@@ -250,12 +289,13 @@ private:
         detail::require_one_container(file_);
         return file_.template find_root<Container>(detail::k_container_root);
     }
-    Container* checked() const {
+    [[nodiscard]] Container* checked() const {
         if (!file_.is_open()) [[unlikely]]
             detail::raise_closed_container();
         return container_;
     }
 
+    std::chrono::milliseconds lock_timeout_;
     std::unique_ptr<detail::container_file> form_; // null for file_form::memory
     heap file_;
     Container* container_;

@@ -762,6 +762,14 @@ public:
     /// Waits until this process can see a commit with at least this version number, made by any process. Returns false
     /// if that takes more than `longest`.
     [[nodiscard]] bool wait_for_version(std::uint64_t version, std::chrono::milliseconds longest) const;
+    /// Returns a descriptor for poll(), select() or epoll. It is readable while another process has made a commit that
+    /// this process has not seen; the next section of any thread here sees it. So an event loop waits for the descriptor,
+    /// and then enters a section. The first call starts a thread; later calls return the same descriptor.
+    ///
+    /// Do not read from the descriptor or close it; it is closed with the heap. Errors:
+    /// errc::invalid_argument for an exclusive heap; errc::no_space when no descriptor is left; errc::no_memory when no
+    /// thread can be started; what read() throws.
+    [[nodiscard]] int poll_descriptor() const;
     /// Returns the processes in read sections, the one with the oldest version first. Errors: errc::invalid_argument
     /// for an exclusive heap. O(processes).
     [[nodiscard]] std::vector<heap_reader> readers() const;

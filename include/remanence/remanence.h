@@ -1084,7 +1084,35 @@ rem_status rem_open_shared_with_history(const char* path, const rem_options* opt
  */
 rem_status rem_write_begin_within(rem_heap* heap, unsigned longest_ms);
 
+/** How rem_lock() locks. */
+typedef enum rem_lock_mode REM_AS_INT {
+    REM_LOCK_SHARED = 1,   /**< as a read section: beside other shared locks */
+    REM_LOCK_EXCLUSIVE = 2 /**< as a write section: alone; its end commits */
+} rem_lock_mode;
+/**
+ * Locks a transactional heap until the matching rem_unlock() of the same thread; waits at most `longest_ms` milliseconds.
+ * Locks nest like a stack. A shared lock inside an exclusive one is part of it. An exclusive lock inside a shared one is
+ * granted at once, or not at all (REM_SECTION_CONFLICT): no other thread may be in a section, no other process in a write
+ * section, and none may have committed since the shared lock began. REM_IN_USE after that time; the message names the
+ * process that holds the lock, and the other heaps that this thread has locked. REM_READ_ONLY; REM_NOT_SUPPORTED for
+ * snapshot and archive heaps.
+ */
+rem_status rem_lock(rem_heap* heap, rem_lock_mode mode, unsigned longest_ms);
+/**
+ * Ends this thread's last rem_lock(). The end of the outermost exclusive lock commits, with the durability that the heap
+ * was opened with. If the commit fails, its error is returned, and what was done under the lock is undone, unless the heap
+ * is poisoned; the lock has ended. REM_SECTION_CONFLICT when the thread has no such lock; the errors of rem_commit().
+ */
+rem_status rem_unlock(rem_heap* heap);
+
 /* The following calls are for shared heaps; for others they return REM_INVALID_ARGUMENT. */
+
+/**
+ * Sets *descriptor to a descriptor for poll(), select() or epoll. It is readable while another process has made a commit
+ * that this process has not seen; the next section of any thread here sees it. Do not read from it or close it: it is
+ * closed with the heap. The first call starts a thread. REM_NO_SPACE when no descriptor is left; REM_NO_MEMORY.
+ */
+rem_status rem_poll_descriptor(rem_heap* heap, int* descriptor);
 
 /**
  * Waits until this process can see a commit with at least this version number, made by any process. REM_WOULD_WAIT when

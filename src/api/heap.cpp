@@ -113,50 +113,6 @@ void heap::checkpoint() {
     os::end_if_cancelled();
 }
 
-static detail::heap_sections&
-sections_to_write(const std::unique_ptr<detail::heap_impl, detail::heap_impl_deleter>& of) {
-    detail::heap_impl* const impl = checked(of);
-    if (impl->options.read_only)
-        impl->origin.raise_read_only();
-    return impl->sections;
-}
-
-void heap::lock() {
-    detail::heap_sections& sections = sections_to_write(impl_);
-    sections.enter_write(detail::section_kind::ordinary);
-    sections.begin_lock();
-}
-
-static bool begin_lock_if(bool is_entered, detail::heap_sections& sections) noexcept {
-    if (is_entered)
-        sections.begin_lock();
-    return is_entered;
-}
-
-bool heap::try_lock() {
-    detail::heap_sections& sections = sections_to_write(impl_);
-    return begin_lock_if(sections.try_enter_write(), sections);
-}
-
-bool heap::try_lock_until(std::chrono::steady_clock::time_point deadline) {
-    detail::heap_sections& sections = sections_to_write(impl_);
-    return begin_lock_if(sections.try_enter_write_until(deadline), sections);
-}
-
-void heap::unlock() noexcept {
-    if (impl_ && impl_->origin.same_process())
-        impl_->unlock();
-}
-
-void heap::lock_shared() { checked(impl_)->sections.enter_read(); }
-
-bool heap::try_lock_shared() { return checked(impl_)->sections.try_enter_read(); }
-
-void heap::unlock_shared() noexcept {
-    if (impl_ && impl_->origin.same_process())
-        impl_->sections.leave_read();
-}
-
 std::vector<root_info> heap::roots() const {
     detail::heap_impl* impl = checked(impl_);
     std::vector<root_info> found;

@@ -125,6 +125,8 @@ public:
     /// True if a thread destroyed the heap while it was inside sections of that heap. When such a section ends, it must
     /// call this first, and if it is true touch nothing else.
     [[nodiscard]] bool is_left_to_sections() const noexcept { return is_left_to_sections_; }
+    /// Returns the place of that value. If it becomes true, this object is never freed.
+    [[nodiscard]] const bool* left_to_sections() const noexcept { return &is_left_to_sections_; }
 
 private:
     /// Acquires the sections' lock, and counts a call that never ends. Throws errc::section_open.

@@ -8,10 +8,18 @@
 
 #include <algorithm>
 #include <exception>
+#include <string>
 
 namespace remanence::detail {
 
 static constexpr std::chrono::hours k_wait_longest{24 * 365 * 100};
+
+/// The system cannot wait until times in the far future. For these, the standard library would return as if the lock had
+/// been acquired. So the deadline is limited.
+static std::chrono::steady_clock::time_point within_reach(std::chrono::steady_clock::time_point deadline) {
+    const auto now = std::chrono::steady_clock::now();
+    return std::clamp(deadline, now, now + k_wait_longest);
+}
 
 heap_sections::heap_sections(heap_impl* owner, const heap_origin& origin, txn::engine& engine)
     : origin_(origin), engine_(engine), memory_(engine.memory()), lock_(owner) {
@@ -100,6 +108,39 @@ bool heap_sections::take_writer_lock(share::deadline until) {
     return has_writer_lock_;
 }
 
+void heap_sections::enter_write_within_read() {
+    origin_.check_process();
+    const std::string path = origin_.path.string();
+    if (lock_.enter_write_within_read() == txn::section_lock::outcome::busy)
+        raise(errc::section_conflict,
+              path +
+                  " cannot be locked exclusively inside a shared lock, since another thread of this program reads it. "
+                  "End the shared lock first.",
+              path);
+    if (engine_.is_shared())
+        take_writer_lock_within_read();
+    memory_.allow_writes(true);
+}
+
+void heap_sections::take_writer_lock_within_read() {
+    const ends_without_writer_lock section{*this};
+    auto taken = engine_.shared()->take_writer_lock_if_current();
+    if (!taken)
+        raise(taken.why());
+    if (!*taken) {
+        const auto writer = engine_.shared()->protocol().writer();
+        const std::string whose =
+            writer ? "process " + std::to_string(writer->process) + " (" + writer->program + ") is changing it"
+                   : "another process has changed it since the shared lock began";
+        const std::string path = origin_.path.string();
+        raise(errc::section_conflict,
+              path + " cannot be locked exclusively inside a shared lock: " + whose + ". End the shared lock first.",
+              path);
+    }
+    has_writer_lock_ = true;
+    engine_.shared()->end_read(); // leave_write() begins to read again
+}
+
 // Another process may have enlarged the reservation, for example for an arena, which begins at a multiple of 1 GiB. And
 // it may have stored objects of further classes.
 void heap_sections::note_changes_of_others() {
@@ -135,21 +176,43 @@ void heap_sections::enter_read() {
     if (got == txn::section_lock::outcome::ended)
         origin_.raise_ended();
     if (got == txn::section_lock::outcome::outermost && engine_.is_shared())
-        see_newest();
+        (void)see_newest({});
+}
+
+bool heap_sections::try_enter_read_until(std::chrono::steady_clock::time_point deadline) {
+    origin_.check_process();
+    deadline = within_reach(deadline);
+    switch (lock_.enter_read_until(deadline)) {
+    case txn::section_lock::outcome::ended:
+        origin_.raise_ended();
+    case txn::section_lock::outcome::outermost:
+        return !engine_.is_shared() || see_newest(deadline);
+    case txn::section_lock::outcome::nested:
+        return true;
+    default:
+        return false;
+    }
 }
 
 // All threads of a process share one view of the heap. So a thread may advance the view to a later commit only while no
-// other thread is in a section.
-void heap_sections::see_newest() {
+// other thread is in a section. The caller is in a read section; if this function returns false, it is in none.
+bool heap_sections::see_newest(share::deadline until) {
     const std::uint64_t newest = engine_.newest_version();
     while (!engine_.shared()->begin_read(newest)) {
         lock_.leave_read();
-        if (lock_.enter_write(true) == txn::section_lock::outcome::ended)
+        const auto alone = until ? lock_.enter_write_until(*until) : lock_.enter_write(true);
+        if (alone == txn::section_lock::outcome::ended)
             origin_.raise_ended();
+        if (alone == txn::section_lock::outcome::busy)
+            return false;
         catch_up();
-        if (lock_.enter_read(true) == txn::section_lock::outcome::ended)
+        const auto reading = until ? lock_.enter_read_until(*until) : lock_.enter_read(true);
+        if (reading == txn::section_lock::outcome::ended)
             origin_.raise_ended();
+        if (reading == txn::section_lock::outcome::busy)
+            return false;
     }
+    return true;
 }
 
 // The caller holds the write lock; this function releases it.
@@ -202,10 +265,7 @@ void heap_sections::begin_lock() noexcept {
 
 bool heap_sections::try_enter_write_until(std::chrono::steady_clock::time_point deadline) {
     origin_.check_process();
-    // The system cannot wait until times in the far future. For these, the standard library would return as if the lock
-    // had been acquired. So the deadline is limited.
-    const auto now = std::chrono::steady_clock::now();
-    deadline = std::clamp(deadline, now, now + k_wait_longest);
+    deadline = within_reach(deadline);
     if (!has_begun(lock_.enter_write_until(deadline)))
         return false;
     if (lock_.write_depth() > 1) {

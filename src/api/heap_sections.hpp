@@ -36,6 +36,12 @@ public:
     /// Does the same as enter_write(), but returns false at the deadline.
     bool try_enter_write_until(std::chrono::steady_clock::time_point deadline);
 
+    /// Does the same as enter_read(), but returns false at the deadline.
+    bool try_enter_read_until(std::chrono::steady_clock::time_point deadline);
+    /// Enters a write section inside read sections of this thread. Does not wait. errc::section_conflict: another thread
+    /// is in a section, another process in a write section, or another process has committed since these sections began.
+    void enter_write_within_read();
+
     // unlock() learns of an exception that leaves the section, but not of pthread_cancel(), which also destroys the
     // objects of the stack. So from lock() to unlock() the thread cannot be cancelled.
 
@@ -102,7 +108,8 @@ private:
     [[nodiscard]] bool has_begun(txn::section_lock::outcome got);
     struct ends_without_writer_lock;
     bool take_writer_lock(share::deadline until);
-    void see_newest();
+    void take_writer_lock_within_read();
+    bool see_newest(share::deadline until);
     void catch_up();
     void note_changes_of_others();
     [[nodiscard]] bool leaves_last_read() const { return lock_.read_depth() == 1 && lock_.write_depth() == 0; }

@@ -50,6 +50,7 @@ void heap_threads::watch_checkpoints() {
 }
 
 void heap_threads::end() {
+    news_.reset();
     way_giver_.reset();
     spiller_.reset();
     checkpointer_.reset();
@@ -61,6 +62,7 @@ void heap_threads::abandon() noexcept {
     (void)syncer_.release();       // NOLINT(bugprone-unused-return-value)
     (void)spiller_.release();      // NOLINT(bugprone-unused-return-value)
     (void)way_giver_.release();    // NOLINT(bugprone-unused-return-value)
+    (void)news_.release();         // NOLINT(bugprone-unused-return-value)
 }
 
 } // namespace remanence::detail

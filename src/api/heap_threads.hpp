@@ -3,6 +3,7 @@
 #pragma once
 
 #include "api/background_checkpoint.hpp"
+#include "api/background_news.hpp"
 #include "api/background_spill.hpp"
 #include "api/background_sync.hpp"
 #include "api/background_way.hpp"
@@ -42,6 +43,16 @@ public:
     /// for a shared heap. Without that thread, they wait until the sections end. Throws std::bad_alloc.
     void watch_checkpoints();
 
+    /// Returns the descriptor of the thread that watches the commits of other processes. The first call starts the thread,
+    /// by `start`, which returns a commit_poll and may throw.
+    template <class F>
+    int watch_commits(const F& start) {
+        const std::scoped_lock alone(watching_);
+        if (!news_)
+            news_ = start();
+        return news_->descriptor();
+    }
+
     /// Ends the threads. close() then does the work that they have not finished.
     void end();
     /// Must be called in a forked child, which has no such threads. It can neither end them, nor wait for a lock that
@@ -56,6 +67,7 @@ private:
     std::unique_ptr<background_way> way_giver_;           // from watch_checkpoints() to end()
     std::mutex watching_;
     std::unique_ptr<background_spill> spiller_; // guarded by watching_, until end()
+    std::unique_ptr<commit_poll> news_;         // guarded by watching_, until end()
 };
 
 } // namespace remanence::detail

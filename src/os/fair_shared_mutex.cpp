@@ -75,17 +75,43 @@ void fair_shared_mutex::unlock() noexcept {
 }
 
 // While it waits, a reader is counted in state_. The thread that admits it counts it as a reader in a section.
-void fair_shared_mutex::lock_shared() noexcept {
+bool fair_shared_mutex::lock_shared_before(const turn::moment& until) noexcept {
     const auto may_enter = [](std::uint64_t state) { return (state & k_writer) == 0 && waiting_writers(state) == 0; };
     const std::uint64_t before =
         replace([&](std::uint64_t state) { return may_enter(state) ? state + k_reader : state + k_waiting_reader; });
     if (may_enter(before))
-        return;
+        return true;
+    const auto is_admitted = [&](std::uint64_t state) { return admissions(state) != admissions(before); };
     for (;;) {
         const std::uint32_t seen = readers_turn_.now();
-        if (admissions(state_.load(std::memory_order_acquire)) != admissions(before))
-            return;
-        readers_turn_.wait(seen);
+        if (is_admitted(state_.load(std::memory_order_acquire)))
+            return true;
+        if (until && std::chrono::steady_clock::now() >= *until) // an admission may still come first
+            return is_admitted(
+                replace([&](std::uint64_t state) { return is_admitted(state) ? state : state - k_waiting_reader; }));
+        readers_turn_.wait(seen, until);
+    }
+}
+
+bool fair_shared_mutex::try_upgrade() noexcept {
+    std::uint64_t state = state_.load(std::memory_order_relaxed);
+    while (readers(state) == 1) {
+        if (state_.compare_exchange_weak(state, state - k_reader + k_writer, std::memory_order_acquire,
+                                         std::memory_order_relaxed))
+            return true;
+    }
+    return false;
+}
+
+void fair_shared_mutex::downgrade() noexcept {
+    const auto shared = [](std::uint64_t state) {
+        state = state - k_writer + k_reader;
+        return waiting_writers(state) == 0 ? with_readers_admitted(state) : state;
+    };
+    const std::uint64_t before = replace(shared);
+    if (admissions(shared(before)) != admissions(before)) {
+        readers_turn_.pass();
+        readers_turn_.wake_all();
     }
 }
 

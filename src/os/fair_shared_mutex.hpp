@@ -29,10 +29,18 @@ public:
         return lock_before(until);
     }
     void unlock() noexcept;
-    void lock_shared() noexcept;
+    void lock_shared() noexcept { (void)lock_shared_before({}); }
+    [[nodiscard]] bool try_lock_shared_until(std::chrono::steady_clock::time_point until) noexcept {
+        return lock_shared_before(until);
+    }
     /// Returns false if a writer has the lock or waits for it.
     [[nodiscard]] bool try_lock_shared() noexcept;
     void unlock_shared() noexcept;
+    /// Turns the caller's shared lock into an exclusive one. Returns false if others share the lock. Does not wait, since
+    /// two callers would wait for each other.
+    [[nodiscard]] bool try_upgrade() noexcept;
+    /// Turns the caller's exclusive lock into a shared one. Lets waiting readers in, unless a writer waits.
+    void downgrade() noexcept;
     /// Returns how many threads wait for the lock.
     [[nodiscard]] std::uint64_t waiting() const noexcept;
 
@@ -58,6 +66,7 @@ private:
     template <class F>
     std::uint64_t replace(const F& change) noexcept;
     bool lock_before(const turn::moment& until) noexcept;
+    bool lock_shared_before(const turn::moment& until) noexcept;
     void stop_waiting() noexcept;
 
     std::atomic<std::uint64_t> state_ = 0;

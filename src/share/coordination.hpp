@@ -129,6 +129,11 @@ public:
     virtual void poison() noexcept = 0;
     /// Waits until this version is visible. Returns false at the deadline.
     virtual bool wait_for_version(std::uint64_t version, deadline until) noexcept = 0;
+    /// Returns when a commit after this version is visible, or `ends` is true. May return early; at the latest after a
+    /// second, since a process may die before it wakes the others.
+    virtual void wait_for_commit_after(std::uint64_t version, const std::atomic<bool>& ends) noexcept = 0;
+    /// Wakes those who wait for a commit, so that they see that `ends` is true. Does nothing for a guest, who polls.
+    virtual void wake_waiting_for_commits() noexcept = 0;
 
     // Reading: one pin for each process.
 

@@ -17,6 +17,8 @@ using std::chrono::nanoseconds;
 
 // The process that should wake a thread may die before it does. So no thread sleeps longer than this without a check.
 constexpr nanoseconds k_sleep_max = 20ms;
+// A thread that does nothing but watch for commits; the next commit wakes it, too.
+constexpr nanoseconds k_sleep_of_watchers = 1s;
 // A thread that waits to be called may sleep longer, since a checkpoint repeats its calls until the thread reacts.
 constexpr nanoseconds k_sleep_until_called = 1h;
 // How long the last writer lets others acquire the writer lock first. The limit is needed since they may be stopped or
@@ -166,6 +168,22 @@ bool process_coordination::wait_for_version(std::uint64_t version, deadline unti
             return false;
         os::wait_on(waiting.versions, seen, left);
     }
+}
+
+void process_coordination::wait_for_commit_after(std::uint64_t version, const std::atomic<bool>& ends) noexcept {
+    coordination_waiting& waiting = this->waiting();
+    const std::uint32_t seen = waiting.versions.load(std::memory_order_seq_cst);
+    if (!is_guest)
+        waiting.version_is_wanted.store(1, std::memory_order_seq_cst);
+    if (visible() <= version && !ends)
+        os::wait_on(waiting.versions, seen, is_guest ? k_sleep_max : k_sleep_of_watchers);
+}
+
+void process_coordination::wake_waiting_for_commits() noexcept {
+    if (is_guest)
+        return;
+    waiting().versions.fetch_add(1, std::memory_order_seq_cst);
+    os::wake_all(waiting().versions);
 }
 
 bool process_coordination::pin(std::uint64_t version) noexcept {

@@ -53,6 +53,8 @@ struct process_coordination final : coordination {
     [[nodiscard]] bool is_poisoned() const noexcept override;
     void poison() noexcept override;
     bool wait_for_version(std::uint64_t version, deadline until) noexcept override;
+    void wait_for_commit_after(std::uint64_t version, const std::atomic<bool>& ends) noexcept override;
+    void wake_waiting_for_commits() noexcept override;
     bool pin(std::uint64_t version) noexcept override;
     void unpin() noexcept override;
     current_checkpoint hold() noexcept override;

@@ -17,7 +17,7 @@ struct held {
     const section_lock* lock;
     std::size_t write_depth;
     std::size_t read_depth;
-    bool is_exclusive; // stays true while a read section outlives the write section around it
+    bool is_exclusive;
 };
 
 /// A write section, outermost or nested.
@@ -129,16 +129,43 @@ section_lock::outcome section_lock::enter_write_by(const Lock& lock) {
     return outcome::outermost;
 }
 
+section_lock::outcome section_lock::enter_write_within_read() {
+    held* const mine = find(this);
+    REM_CHECK(mine != nullptr && mine->write_depth == 0);
+    if (my_writes == nullptr)
+        my_writes = new std::vector<write_entry>;
+    my_writes->reserve(my_writes->size() + 1);
+    if (!mutex_.try_upgrade())
+        return outcome::busy;
+    mine->write_depth = 1;
+    mine->is_exclusive = true;
+    note_write(this);
+    return outcome::nested;
+}
+
 section_lock::outcome section_lock::enter_read(bool wait) {
+    return enter_read_by([&] {
+        if (!wait)
+            return mutex_.try_lock_shared();
+        mutex_.lock_shared();
+        return true;
+    });
+}
+
+section_lock::outcome section_lock::enter_read_until(std::chrono::steady_clock::time_point deadline) {
+    return enter_read_by([&] { return mutex_.try_lock_shared_until(deadline); });
+}
+
+/// `lock()` must lock mutex_ shared, or return false.
+template <class Lock>
+section_lock::outcome section_lock::enter_read_by(const Lock& lock) {
     if (held* mine = find(this)) {
         ++mine->read_depth;
         return outcome::nested;
     }
     std::vector<held>& all = sections_to_change();
     all.reserve(all.size() + 1);
-    if (wait)
-        mutex_.lock_shared();
-    else if (!mutex_.try_lock_shared())
+    if (!lock())
         return outcome::busy;
     if (is_ended_) {
         mutex_.unlock_shared();
@@ -153,6 +180,10 @@ bool section_lock::leave_write() {
     REM_CHECK(mine != nullptr && mine->write_depth > 0);
     --mine->write_depth;
     forget_write(this);
+    if (mine->write_depth == 0 && mine->read_depth != 0) {
+        mine->is_exclusive = false;
+        mutex_.downgrade();
+    }
     return release(mine->write_depth + mine->read_depth, mine->is_exclusive);
 }
 
@@ -219,6 +250,13 @@ section_lock::entered section_lock::innermost_write() noexcept {
     return my_writes == nullptr || my_writes->empty()
                ? entered{}
                : entered{my_writes->back().lock->owner_, my_writes->back().moment};
+}
+
+std::vector<void*> section_lock::owners() {
+    std::vector<void*> found;
+    for (const held& each : sections())
+        found.push_back(each.lock->owner_);
+    return found;
 }
 
 std::uint64_t section_lock::next_moment() noexcept {

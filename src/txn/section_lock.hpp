@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace remanence::txn {
 
@@ -30,10 +31,14 @@ public:
     outcome enter_write(bool wait);
     /// As enter_write(), but waits only until the deadline, and then returns busy.
     outcome enter_write_until(std::chrono::steady_clock::time_point deadline);
+    /// Enters a write section inside the read sections of the calling thread, if no other thread is in a section.
+    /// Otherwise returns busy.
+    outcome enter_write_within_read();
     outcome enter_read(bool wait);
+    /// As enter_read(), but waits only until the deadline, and then returns busy.
+    outcome enter_read_until(std::chrono::steady_clock::time_point deadline);
     /// Ends a section of the calling thread. Returns true if it was the outermost one. Precondition: the thread is in
-    /// such a section. If a write section ends before read sections inside it, the lock stays exclusive until these
-    /// end.
+    /// such a section. When the last write section ends before read sections of the thread, other threads may read, too.
     bool leave_write();
     bool leave_read();
 
@@ -60,6 +65,8 @@ public:
         std::uint64_t moment;
     };
     [[nodiscard]] static entered innermost_write() noexcept;
+    /// Returns the owners of all locks whose sections the calling thread is in.
+    [[nodiscard]] static std::vector<void*> owners();
     /// Returns a number that orders the sections and scopes that the calling thread enters: each call returns a greater
     /// one, from 1 on. A write section, nested or not, gets its number when it is entered.
     [[nodiscard]] static std::uint64_t next_moment() noexcept;
@@ -67,6 +74,8 @@ public:
 private:
     template <class Lock>
     outcome enter_write_by(const Lock& lock);
+    template <class Lock>
+    outcome enter_read_by(const Lock& lock);
     void forget_all() noexcept;
     bool release(std::size_t depth, bool is_exclusive);
 

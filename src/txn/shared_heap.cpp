@@ -8,6 +8,7 @@
 #include "txn/reclaimer.hpp"
 #include "txn/shared_opening.hpp"
 
+#include <chrono>
 #include <mutex>
 
 namespace remanence::txn {
@@ -22,9 +23,30 @@ result<bool> shared_heap::take_writer_lock(share::deadline until) {
         return turn.error();
     if (*turn == share::coordination::turn::timeout)
         return false;
+    return follow_as_writer(*turn == share::coordination::turn::take_over);
+}
+
+result<bool> shared_heap::take_writer_lock_if_current() {
+    if (auto usable = needs_.health.usable(); !usable) {
+        tell_of_poison();
+        return usable.error();
+    }
+    auto turn = protocol().take_writer(std::chrono::steady_clock::time_point());
+    if (!turn)
+        return turn.error();
+    if (*turn == share::coordination::turn::timeout)
+        return false;
+    if (*turn == share::coordination::turn::clean && protocol().visible() == needs_.session.version())
+        return follow_as_writer(false); // to no other version, but perhaps to a checkpoint
+    protocol().release_writer();        // as give_up_writer_lock(): a dead writer's work is left to the next one
+    return false;
+}
+
+// The caller has the writer lock, and loses it if this function fails.
+result<bool> shared_heap::follow_as_writer(bool takes_over) {
     auto followed = [&]() -> result<void> {
         try {
-            return follow(*turn == share::coordination::turn::take_over);
+            return follow(takes_over);
         } catch (...) { // a lack of memory
             give_up_writer_lock();
             throw;
@@ -51,6 +73,7 @@ void shared_heap::tell_of_poison() noexcept {
 
 void shared_heap::release_writer_lock() noexcept {
     tell_of_poison();
+    show(needs_.session.version());
     protocol().end_writing();
     protocol().release_writer();
 }
@@ -154,6 +177,7 @@ result<void> shared_heap::follow_locked(bool takes_over) {
     });
     needs_.view.allow_writes(false); // each write section allows writes itself
     is_of_no_version_ = !followed;
+    show(needs_.session.version());
     return needs_.health.poison_if_failed(std::move(followed));
 }
 

@@ -20,6 +20,7 @@ public:
     }
 
     result<bool> take_writer_lock(share::deadline until) override;
+    result<bool> take_writer_lock_if_current() override;
     void release_writer_lock() noexcept override;
     [[nodiscard]] bool begin_read(std::uint64_t at_least) override;
     void end_read() noexcept override;
@@ -35,6 +36,7 @@ public:
 
 private:
     void tell_of_poison() noexcept;
+    result<bool> follow_as_writer(bool takes_over);
     void give_up_writer_lock() noexcept;
     result<void> follow(bool takes_over);
     result<void> follow_locked(bool takes_over);

@@ -7,6 +7,7 @@
 #include "recover/scan.hpp"
 #include "share/coordination.hpp"
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -49,6 +50,19 @@ public:
     virtual void note_checkpoint(std::uint64_t version) noexcept = 0;
 };
 
+/// Is told which version memory shows.
+class version_listener {
+public:
+    version_listener() = default;
+    version_listener(const version_listener&) = delete;
+    version_listener& operator=(const version_listener&) = delete;
+    /// Called when this process has followed other processes, and when it is about to release the writer lock.
+    virtual void shows(std::uint64_t version) noexcept = 0;
+
+protected:
+    ~version_listener() = default;
+};
+
 /// Memory may be changed only while the process holds the writer lock. It may be read between begin_read() and
 /// end_read(), or with the writer lock. Callers also hold the section lock.
 class sharing {
@@ -61,10 +75,17 @@ public:
 
     [[nodiscard]] share::coordination& protocol() const { return protocol_; }
 
+    /// From now on, `listener` is told which version memory shows; null: nobody. It must outlive this object or the next
+    /// call, and no thread may be following or writing during a call with null.
+    void tell_of_versions(version_listener* listener) noexcept { listener_ = listener; }
+
     /// Waits for the writer lock, and follows other processes' commits. Returns false at the deadline. errc::poisoned
     /// if this or another process has poisoned the heap. errc::outside_section if memory was changed outside any
     /// section; these changes are undone.
     virtual result<bool> take_writer_lock(share::deadline until) = 0;
+    /// Acquires the writer lock without waiting, for a thread that reads. Returns false if another process has it, or has
+    /// committed since this process has followed: the memory that the thread reads must not change.
+    virtual result<bool> take_writer_lock_if_current() = 0;
     /// Releases the writer lock. All changes must be committed or rolled back.
     virtual void release_writer_lock() noexcept = 0;
     /// Begins to read, at this version or a newer one. Returns false if the caller must first call catch_up(). From any
@@ -91,8 +112,15 @@ public:
     /// After a lack of memory: poisons the heap in this process only, and stops following others.
     virtual void fall_out() noexcept = 0;
 
+protected:
+    void show(std::uint64_t version) noexcept {
+        if (version_listener* const listener = listener_)
+            listener->shows(version);
+    }
+
 private:
     share::coordination& protocol_;
+    std::atomic<version_listener*> listener_ = nullptr;
 };
 
 /// The parts of an engine that sharing uses. They must outlive it.

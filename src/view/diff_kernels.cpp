@@ -1,3 +1,6 @@
+// Three kernels, of which the machine's best one is used. Where pages are in a cache, as those of small transactions are,
+// AVX-512 needs a sixth to a third less time than AVX2 (bench/results/decisions.md, "Comparing pages").
+
 #include "view/diff_kernels.hpp"
 
 #include <cstring>

@@ -22,10 +22,12 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <random>
 #include <set>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -166,6 +168,27 @@ public:
         content lost = now();
         change(lost);
         heap_->rollback();
+        return true;
+    }
+    /// An exclusive lock within a shared one, and a lock that an exception ends.
+    bool locks() {
+        content next = now();
+        {
+            using detail::held_lock;
+            const auto reading = held_lock::acquire(*heap_, lock_mode::shared, std::chrono::seconds(1), nullptr);
+            const auto writing = held_lock::acquire(*heap_, lock_mode::exclusive, std::chrono::seconds(1), nullptr);
+            change(next);
+            const std::unique_lock nested(*heap_);
+            change(next);
+        }
+        made(next);
+        content lost = now();
+        try {
+            const std::unique_lock section(*heap_);
+            change(lost);
+            throw std::runtime_error("half way");
+        } catch (const std::runtime_error&) { // NOLINT(bugprone-empty-catch): as intended
+        }
         return true;
     }
     bool bulk() {
@@ -892,6 +915,7 @@ constexpr feature k_features[] = {
     {"group", &walk::group_of_commits},
     {"procedure", &walk::procedure},
     {"rollback", &walk::rollback},
+    {"locks", &walk::locks},
     {"bulk", &walk::bulk},
     {"spilling", &walk::spill},
     {"limited memory", &walk::limit},

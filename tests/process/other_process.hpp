@@ -67,12 +67,12 @@ auto when_others_let(const F& f) -> decltype(f()) {
 /// Another process, which ends with the test.
 class other_process {
 public:
-    /// `inherited` ends in it: else its addresses would be taken.
-    template <class F>
-    explicit other_process(heap& inherited, F f)
+    /// `inherited`, a heap or a file_backed, ends in it: else its addresses would be taken.
+    template <class Handle, class F>
+    other_process(Handle& inherited, F f)
         : other_process([&] {
               {
-                  const heap dead = std::move(inherited);
+                  const Handle dead = std::move(inherited);
               }
               f();
           }) {}

@@ -74,6 +74,8 @@ void add_live_value(live_value& value);
 void forget_live_values(const void* first, std::size_t bytes) noexcept;
 /// Throws errc::invalid_argument.
 [[noreturn]] void refuse_forgotten_reference();
+/// Returns the calling thread's innermost lock on the heap of `object` (container_lock.hpp); null if there is none.
+[[nodiscard]] std::shared_ptr<void> lock_over(const void* object) noexcept;
 
 template <class T>
 inline constexpr bool is_fragile_v = false;
@@ -131,8 +133,11 @@ private:
 /// assigned to.
 ///
 /// A rollback of the element's heap, and its close(), end a reference: the object stays, but nothing of it is written
-/// back, neither earlier nor later changes. Make another reference then. (A rollback is heap::rollback(), an exception
-/// that leaves a section, or unlock() with changes that were not committed.)
+/// back, neither earlier nor later changes. Make another reference then. (A rollback is heap::rollback(), or the end of a
+/// section by an exception or with a commit that fails.)
+///
+/// While it exists, so does the lock of the innermost guard (container_guard) that its thread had on the heap when the
+/// reference was made.
 ///
 /// The destructor throws what the write-back throws (the trait's exceptions, std::bad_alloc); the element is unchanged
 /// then. While another exception is being handled it does not throw, and the change is lost. Call write_back() first to
@@ -142,7 +147,7 @@ class fragile_reference {
 public:
     /// References an element. Throws errc::corrupt if the element's bytes are wrong, and std::bad_alloc.
     explicit fragile_reference(fragile<T, Trait>& element)
-        : live_(static_cast<live*>(detail::share_live_value(&element))) {
+        : lock_(detail::lock_over(&element)), live_(static_cast<live*>(detail::share_live_value(&element))) {
         if (live_ != nullptr)
             return;
         auto made = std::make_unique<live>(element);
@@ -205,6 +210,7 @@ private:
         T value;
     };
 
+    std::shared_ptr<void> lock_; // the lock of a guard, which ends after the object was written back
     live* live_ = nullptr;
     int exceptions_ = std::uncaught_exceptions();
 };

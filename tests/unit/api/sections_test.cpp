@@ -314,7 +314,7 @@ TEST(locks, a_commit_that_fails_is_told_by_the_next_call_of_its_thread) {
         EXPECT_THROW(h.write([] { throw std::runtime_error("inner"); }), std::runtime_error);
     }
     EXPECT_EQ(testing::internal::GetCapturedStderr(),
-              "remanence: unlock(), or the end of a std::unique_lock, of " + (dir / "h").string() +
+              "remanence: unlock(), or the end of a lock, of " + (dir / "h").string() +
                   " could not commit, and rolled the section back: a nested write section of " + (dir / "h").string() +
                   " failed, so the outermost one cannot be committed; its changes are rolled back.\n");
     std::thread([&] { EXPECT_TRUE(has_contents(h)); }).join();
@@ -335,13 +335,13 @@ TEST(locks, an_error_of_a_thread_that_has_ended_is_told_to_no_other) {
             h.unlock();
         }).join();
     const std::string said = testing::internal::GetCapturedStderr();
-    EXPECT_NE(said.find("the calling thread holds no lock"), std::string::npos) << said;
+    EXPECT_NE(said.find("the calling thread holds no such lock"), std::string::npos) << said;
     h.lock();
     std::thread([&] {
         testing::internal::CaptureStderr();
         h.unlock();
         (void)testing::internal::GetCapturedStderr();
-        EXPECT_TRUE(is_error(error_of([&] { (void)h.version(); }), errc::section_conflict, dir / "h", "holds no lock"));
+        EXPECT_TRUE(is_error(error_of([&] { (void)h.version(); }), errc::section_conflict, dir / "h", "holds no such lock"));
     }).join();
     EXPECT_FALSE(h.root<numbers>("a").size());
     h.unlock();

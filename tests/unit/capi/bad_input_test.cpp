@@ -93,6 +93,13 @@ std::vector<std::pair<const char*, std::function<rem_status(rem_heap*)>>> all_ca
         {"rem_call", [](rem_heap* h) { return rem_call(h, "p", nullptr, 0); }},
         {"rem_changed_pages", [](rem_heap* h) { return rem_changed_pages(h, &size); }},
         {"rem_changed_ranges", [](rem_heap* h) { return rem_changed_ranges(h, nullptr, 0, &size); }},
+        {"rem_lock", [](rem_heap* h) { return rem_lock(h, REM_LOCK_SHARED, 0); }},
+        {"rem_unlock", rem_unlock},
+        {"rem_poll_descriptor",
+         [](rem_heap* h) {
+             int descriptor = 0;
+             return rem_poll_descriptor(h, &descriptor);
+         }},
         {"rem_wait_for_version", [](rem_heap* h) { return rem_wait_for_version(h, 1, 0); }},
         {"rem_readers", [](rem_heap* h) { return rem_readers(h, visit_nobody, nullptr); }},
         {"rem_writer", [](rem_heap* h) { return rem_writer(h, visit_nobody, nullptr); }},

@@ -1,4 +1,4 @@
-// The end of a section that heap::lock() began: commits, although unlock() cannot throw.
+// A heap as a lock: sections that lock() begins and unlock() ends. unlock() commits, although it cannot throw.
 
 #include "api/heap_impl.hpp"
 #include "api/late_errors.hpp"
@@ -76,11 +76,13 @@ late_errors* late_errors_of(heap_impl& heap) noexcept {
     return mine.release();
 }
 
-/// Says what the current exception means for the section, on standard error, and keeps it for the thread's next call.
+} // namespace
+
 void tell_late(heap_impl& heap, const char* what_happened) noexcept {
+    const os::no_cancellation whole; // writing is a point of cancellation
     try {
         const std::string path = heap.origin.path.string();
-        std::string text = "unlock(), or the end of a std::unique_lock, of " + path + " " + what_happened;
+        std::string text = "unlock(), or the end of a lock, of " + path + " " + what_happened;
         try {
             throw;
         } catch (const std::exception& e) {
@@ -98,18 +100,20 @@ void tell_late(heap_impl& heap, const char* what_happened) noexcept {
     }
 }
 
-} // namespace
+static void tell_of_no_lock(heap_impl& heap) noexcept {
+    try {
+        raise(errc::section_conflict,
+              "did nothing: the calling thread holds no such lock. The thread that has locked must unlock.",
+              heap.origin.path.string());
+    } catch (...) {
+        tell_late(heap, "");
+    }
+}
 
 // While cancellation is deferred (heap_sections::lock()), the only exception that runs unlock() is one that C++ counts.
 void heap_impl::unlock() noexcept {
     if (sections.write_depth() == 0) {
-        try {
-            raise(errc::section_conflict,
-                  "did nothing: the calling thread holds no lock. The thread that called lock() must call unlock().",
-                  origin.path.string());
-        } catch (...) {
-            tell_late(*this, "");
-        }
+        tell_of_no_lock(*this);
         return;
     }
     if (sections.write_depth() > 1) {
@@ -140,3 +144,55 @@ void heap_impl::unlock() noexcept {
 }
 
 } // namespace remanence::detail
+
+namespace remanence {
+
+static detail::heap_sections&
+sections_to_write(const std::unique_ptr<detail::heap_impl, detail::heap_impl_deleter>& of) {
+    detail::heap_impl* const impl = detail::checked(of);
+    if (impl->options.read_only)
+        impl->origin.raise_read_only();
+    return impl->sections;
+}
+
+void heap::lock() {
+    detail::heap_sections& sections = sections_to_write(impl_);
+    sections.enter_write(detail::section_kind::ordinary);
+    sections.begin_lock();
+}
+
+static bool begin_lock_if(bool is_entered, detail::heap_sections& sections) noexcept {
+    if (is_entered)
+        sections.begin_lock();
+    return is_entered;
+}
+
+bool heap::try_lock() {
+    detail::heap_sections& sections = sections_to_write(impl_);
+    return begin_lock_if(sections.try_enter_write(), sections);
+}
+
+bool heap::try_lock_until(std::chrono::steady_clock::time_point deadline) {
+    detail::heap_sections& sections = sections_to_write(impl_);
+    return begin_lock_if(sections.try_enter_write_until(deadline), sections);
+}
+
+void heap::unlock() noexcept {
+    if (impl_ && impl_->origin.same_process())
+        impl_->unlock();
+}
+
+void heap::lock_shared() { detail::checked(impl_)->sections.enter_read(); }
+
+bool heap::try_lock_shared() { return detail::checked(impl_)->sections.try_enter_read(); }
+
+void heap::unlock_shared() noexcept {
+    if (!impl_ || !impl_->origin.same_process())
+        return;
+    if (impl_->sections.read_depth() != 0)
+        impl_->sections.leave_read();
+    else
+        detail::tell_of_no_lock(*impl_);
+}
+
+} // namespace remanence
