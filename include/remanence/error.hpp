@@ -55,7 +55,8 @@ enum class errc : int {
     /// the heap, and a child that it forked is still alive; or the log beside the heap is that of an open heap that was
     /// moved. For a shared heap: a process that is doing the first opening or the last closing of the heap did not
     /// finish within sharing_options::open_timeout. Also thrown by a migration while other processes have the heap
-    /// open, and by undo(), redo(), go_to() and restore() if they would remove a root to which a reference may exist.
+    /// open, by undo(), redo(), go_to() and restore() if they would remove a root to which a reference may exist, and by
+    /// the locks of file_backed when others have locked it longer than file_backed_options::lock_timeout.
     /// The message names processes as far as /proc shows them: those of this user, in this container.
     in_use = 14,
     /// The handle is closed or moved from; the handle, or a commit_ticket, was inherited through fork(); the heap was
@@ -74,7 +75,9 @@ enum class errc : int {
     /// A call that is not allowed while a section is open. close() throws this also while another thread's commit waits
     /// for the disk; undo() and its like throw it also in a group. The heap stays open.
     section_open = 19,
-    section_conflict = 20, ///< a write section was to begin inside a read section of the same thread
+    /// A write section was to begin inside a read section of the same thread, or an exclusive lock inside a shared one
+    /// while others use the heap; or a lock was to be ended, or used, that the thread does not hold any more.
+    section_conflict = 20,
     read_only = 21,        ///< the heap was opened read-only
     /// This release, program or machine lacks what the call or option needs, such as a tracker, or the part of the
     /// library that records histories. Also thrown for a dump or a migration of types that only a program can make,

@@ -163,16 +163,24 @@ TEST_F(locks_of_processes, a_descriptor_is_readable_from_a_commit_of_another_pro
 
 TEST_F(locks_of_processes, a_guest_polls_too) {
     auto file = open();
-    file_backed_options options;
-    options.heap.access = sharing::processes;
-    options.heap.read_only = true;
-    list_file guest(dir_ / "a.rem", options);
-    const int news = guest.get_heap().poll_descriptor();
-    EXPECT_FALSE(is_readable(news, 50ms));
+    other_process other(file, [&] {
+        told_.wait(0);
+        file_backed_options options;
+        options.heap.access = sharing::processes;
+        options.heap.read_only = true;
+        const list_file guest(dir_ / "a.rem", options);
+        const int news = guest.get_heap().poll_descriptor();
+        const bool is_quiet_before = !is_readable(news, 50ms);
+        told_.set(1);
+        const bool is_told = is_readable(news, 20s);
+        if (!is_quiet_before || !is_told || guest.shared()->size() != 1 || is_readable(news, 50ms))
+            throw std::runtime_error("it hears of commits too early, too late or too long");
+    });
+    EXPECT_TRUE(file->empty());
+    told_.set(0);
+    told_.wait(1);
     file.exclusive()->push_back(1);
-    EXPECT_TRUE(is_readable(news, 20s));
-    EXPECT_EQ(guest.shared()->size(), 1U);
-    EXPECT_FALSE(is_readable(news, 50ms));
+    EXPECT_EQ(other.wait(), 0);
 }
 
 } // namespace

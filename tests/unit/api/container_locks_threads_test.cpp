@@ -26,6 +26,7 @@ protected:
         options.lock_timeout = 50ms;
         return File(file_, options);
     }
+    list_file open_other() { return list_file(dir_ / "other.rem", {.lock_timeout = 50ms}); }
     template <class File>
     static bool is_locked(File& file) {
         bool locked = true;
@@ -130,7 +131,7 @@ TEST_F(container_locks, references_to_fragile_elements_hold_the_lock_and_are_wri
 
 TEST_F(container_locks, guards_can_be_moved_and_ended_in_any_order) {
     auto file = open<list_file>();
-    auto other = list_file(dir_ / "other.rem");
+    auto other = open_other();
     auto first = file.exclusive();
     auto of_other = other.exclusive();
     auto moved = std::move(first);
@@ -213,7 +214,7 @@ TEST_F(container_locks, an_exclusive_lock_within_a_shared_one_needs_nobody_else)
 
 TEST_F(container_locks, a_timeout_names_what_the_thread_has_locked_itself) {
     auto file = open<list_file>();
-    auto other = list_file(dir_ / "other.rem");
+    auto other = open_other();
     const auto held = file.exclusive();
     std::thread([&] {
         const auto mine = other.exclusive();
@@ -240,11 +241,10 @@ TEST_F(container_locks, files_that_are_read_only_have_shared_locks) {
     (void)open<list_file>();
     file_backed_options reading;
     reading.heap.read_only = true;
-    const auto file = open<list_file>(reading);
-    EXPECT_TRUE(file.shared()->empty());
-    auto also = open<list_file>(reading);
+    auto file = open<list_file>(reading);
+    EXPECT_TRUE(std::as_const(file).shared()->empty());
     try {
-        also.lock();
+        file.lock();
         ADD_FAILURE();
     } catch (const error& why) {
         EXPECT_EQ(why.reason(), errc::read_only);

@@ -299,8 +299,13 @@ TEST_F(fragile_test, references_that_outlive_a_rollback_write_nothing_back) {
     EXPECT_EQ(all[1], std::string(100, 'x'));
     {
         const auto before = *all[2];
-        const std::scoped_lock lock(heap_);
-        before->assign("undone"); // the reference ends after the lock, which takes back what was not committed
+        EXPECT_THROW(
+            {
+                const std::scoped_lock lock(heap_);
+                before->assign("undone");
+                throw std::logic_error("stop");
+            },
+            std::logic_error);
     }
     EXPECT_EQ(all[2], std::string(100, 'x'));
     EXPECT_TRUE(heap_.verify().clean());

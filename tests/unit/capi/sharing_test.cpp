@@ -124,12 +124,7 @@ TEST_F(c_sharing, who_waits_gives_up_in_time_and_learns_who_writes) {
 }
 
 TEST_F(c_sharing, locks_nest_and_a_descriptor_tells_of_commits) {
-    int news = -1;
-    ASSERT_OK(rem_poll_descriptor(heap, &news));
-    pollfd waits{news, POLLIN, 0};
-    EXPECT_EQ(::poll(&waits, 1, 0), 0);
     add(1);
-    EXPECT_STATUS(rem_unlock(heap), REM_SECTION_CONFLICT);
     other_process other(*this, [&] {
         ASSERT_OK(rem_lock(heap, REM_LOCK_SHARED, 0));
         ASSERT_OK(rem_lock(heap, REM_LOCK_EXCLUSIVE, 0));
@@ -141,25 +136,30 @@ TEST_F(c_sharing, locks_nest_and_a_descriptor_tells_of_commits) {
         ASSERT_OK(rem_unlock(heap));
         EXPECT_STATUS(rem_unlock(heap), REM_SECTION_CONFLICT);
     });
-    other.run();
-    ASSERT_EQ(::poll(&waits, 1, k_hang_seconds * 1000), 1);
-    ASSERT_OK(rem_lock(heap, REM_LOCK_SHARED, 0));
-    EXPECT_EQ(account_at("a")->balance, 2);
-    EXPECT_EQ(::poll(&waits, 1, 0), 0);
     other_process late(*this, [&] {
         ASSERT_OK(rem_lock(heap, REM_LOCK_EXCLUSIVE, 20));
         account_at("a")->balance = 3;
         ASSERT_OK(rem_unlock(heap));
     });
-    late.run();
-    EXPECT_STATUS(rem_lock(heap, REM_LOCK_EXCLUSIVE, 0), REM_SECTION_CONFLICT) << "it would change what is read";
-    ASSERT_OK(rem_unlock(heap));
-    ASSERT_OK(rem_lock(heap, REM_LOCK_EXCLUSIVE, 0));
     other_process kept_out(*this, [&] {
         EXPECT_STATUS(rem_lock(heap, REM_LOCK_EXCLUSIVE, 20), REM_IN_USE);
         EXPECT_NE(std::string(rem_last_error()->message).find("could not be locked within 20 ms: process"),
                   std::string::npos);
     });
+    int news = -1;
+    ASSERT_OK(rem_poll_descriptor(heap, &news));
+    pollfd waits{news, POLLIN, 0};
+    EXPECT_EQ(::poll(&waits, 1, 0), 0);
+    EXPECT_STATUS(rem_unlock(heap), REM_SECTION_CONFLICT);
+    other.run();
+    ASSERT_EQ(::poll(&waits, 1, k_hang_seconds * 1000), 1);
+    ASSERT_OK(rem_lock(heap, REM_LOCK_SHARED, 0));
+    EXPECT_EQ(account_at("a")->balance, 2);
+    EXPECT_EQ(::poll(&waits, 1, 0), 0);
+    late.run();
+    EXPECT_STATUS(rem_lock(heap, REM_LOCK_EXCLUSIVE, 0), REM_SECTION_CONFLICT) << "it would change what is read";
+    ASSERT_OK(rem_unlock(heap));
+    ASSERT_OK(rem_lock(heap, REM_LOCK_EXCLUSIVE, 0));
     kept_out.run();
     ASSERT_OK(rem_unlock(heap));
     EXPECT_STATUS(rem_lock(heap, static_cast<rem_lock_mode>(3), 0), REM_INVALID_ARGUMENT);
