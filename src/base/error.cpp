@@ -48,7 +48,7 @@ const char* sentence_of(errc code) noexcept {
     case errc::section_open:
         return "a section is open";
     case errc::section_conflict:
-        return "a write section inside a read section";
+        return "sections or locks conflict";
     case errc::read_only:
         return "the heap is open read-only";
     case errc::not_supported:
