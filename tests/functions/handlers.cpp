@@ -13,6 +13,7 @@ static int own(int n) { return n + 6; }
 static int twin(int n) { return n + 7; }
 
 handler own_twin() { return twin; }
+handler half_of_own() { return half; }
 handler own_one() { return own; }
 handler hidden_one() { return hidden; }
 

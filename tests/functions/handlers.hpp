@@ -11,14 +11,15 @@ EXPORTED int opened(int);
 EXPORTED int closed(int);
 EXPORTED int same_as_other(int);
 EXPORTED int other(int);
-EXPORTED handler hidden_one(); // returns a function that its module does not export
-EXPORTED handler own_one();    // returns a static function
-EXPORTED handler own_twin();   // returns a static function, of which the program has one, too
+EXPORTED handler hidden_one();  // returns a function that its module does not export
+EXPORTED handler own_one();     // returns a static function
+EXPORTED handler half_of_own(); // returns the module's copy of half()
+EXPORTED handler own_twin();    // returns a static function, of which the program has one, too
 
 struct counter {
     EXPORTED static int count(int n);
 };
-inline int half(int n) { return n / 2; }
+EXPORTED inline int half(int n) { return n / 2; }
 template <int N>
 int plus(int n) {
     return n + N;

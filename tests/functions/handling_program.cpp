@@ -73,6 +73,7 @@ void call_all(const callbacks& from) {
     expect(named.at("same as other")(100) == 108, "same_as_other() is called");
     expect(named.at("unnamed namespace")(100) == 109, "a function in an unnamed namespace is called");
     expect(named.at("half")(100) == 50, "an inline function is called");
+    expect(named.at("half") == app::half && named.at("half") == app::half_of_own(), "each copy is the same function");
     expect(named.at("plus")(100) == 130, "an instance of a template is called");
     expect(named.at("opened") == app::opened && named.at("opened") == callback(app::opened), "it equals opened()");
     expect(named.at("opened").get() == app::opened, "it has the address of opened()");

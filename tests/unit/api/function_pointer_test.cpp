@@ -6,9 +6,11 @@
 #include <remanence/relocate.hpp>
 #include <remanence/streams.hpp>
 
+#include <atomic>
 #include <bit>
 #include <concepts>
 #include <sstream>
+#include <thread>
 #include <type_traits>
 #include <unordered_map>
 #include <utility>
@@ -264,6 +266,19 @@ TEST_F(function_pointers, of_another_signature_are_another_type) {
     heap h = open();
     h.write([&] { h.root<operation>("one") = twice; });
     EXPECT_EQ(reason_of([&] { h.root<function_pointer<int(long)>>("one"); }), errc::type_mismatch);
+}
+
+// no_sanitizer: fork_test.cpp says why.
+TEST(function_pointers_beside_fork_no_sanitizer, are_found_in_a_child_while_other_threads_of_the_parent_look_for_some) {
+    std::atomic<bool> is_over = false;
+    std::jthread busy([&] {
+        while (!is_over)
+            static_cast<void>(error_of([] { with_number(1)(1); })); // locks each time
+    });
+    for (int i = 0; i != 50; ++i)
+        EXPECT_EQ(in_child([] { return operation(twice).name() + std::to_string(operation(thrice)(5)); }),
+                  "function_pointer_test::twice(int)15");
+    is_over = true;
 }
 
 } // namespace remanence::test
