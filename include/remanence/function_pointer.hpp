@@ -47,11 +47,12 @@ namespace detail {
 
 } // namespace detail
 
+/// A pointer to a function, for objects in heaps and elsewhere; null if default-constructed. `Signature` is R(Args...), as
+/// that of std::function. A value of 8 bytes, the same in every run. Any thread may use it, as any other value.
 template <class Signature>
 class function_pointer;
 
-/// A pointer to a function, for objects in heaps and elsewhere; null if default-constructed. A value of 8 bytes, the same
-/// in every run. Any thread may use it, as any other value.
+/// The functions of a function_pointer.
 template <class R, class... Args>
 class function_pointer<R(Args...)> {
 public:
@@ -95,6 +96,7 @@ private:
     std::uint64_t number_ = 0;
 };
 
+/// Makes `rem::function_pointer p = f` possible.
 template <class R, class... Args>
 function_pointer(R (*)(Args...)) -> function_pointer<R(Args...)>;
 
@@ -103,7 +105,6 @@ struct class_traits<function_pointer<Signature>> {
     using parts = type_list<std::uint64_t>;
     static constexpr bool k_is_position_independent = true;
     static constexpr bool k_is_self_contained = true;
-    static void write(detail::structure_writer&) {} // its name says everything
 
     struct members {
         static constexpr std::array<detail::write_type, 1> k_types{&detail::write_structure<std::uint64_t>};

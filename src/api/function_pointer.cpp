@@ -23,8 +23,8 @@ namespace remanence::detail {
 
 namespace {
 
-std::mutex guard;
-const os::held_across_fork<guard> k_guard_held;
+std::mutex guards_functions;
+const os::held_across_fork<guards_functions> k_functions_held;
 
 constexpr std::uint64_t k_permanent = 0; // no generation of modules: there is always one that was loaded
 
@@ -107,34 +107,34 @@ private:
 };
 
 // Users' static objects may use them.
-constinit undying<known_numbers> numbers;        // by address
-constinit undying<known_numbers> addresses;      // by number
-constinit undying<types::function_index> index_; // of all functions; `guard` must be held
+constinit undying<known_numbers> function_numbers;      // by address
+constinit undying<known_numbers> function_addresses;    // by number
+constinit undying<types::function_index> all_functions; // of all functions; `guards_functions` must be held
 
 types::function_index& renewed_index() {
-    index_.value.renew();
-    return index_.value;
+    all_functions.value.renew();
+    return all_functions.value;
 }
 
 void remember(known_numbers& into, std::uint64_t key, const types::function_index::answer& what) {
-    into.put(key, what.value, what.is_permanent ? k_permanent : index_.value.generation());
+    into.put(key, what.value, what.is_permanent ? k_permanent : all_functions.value.generation());
 }
 
 result<std::uint64_t> find_number(std::uint64_t address) {
-    const std::scoped_lock lock(guard);
+    const std::scoped_lock lock(guards_functions);
     auto found = renewed_index().number_of(address);
     if (!found)
         return found.error();
-    remember(numbers.value, address, *found);
+    remember(function_numbers.value, address, *found);
     return found->value;
 }
 
 result<std::uint64_t> find_address(std::uint64_t number) {
-    const std::scoped_lock lock(guard);
+    const std::scoped_lock lock(guards_functions);
     auto found = renewed_index().function_of(number);
     if (!found)
         return found.error();
-    remember(addresses.value, number, *found);
+    remember(function_addresses.value, number, *found);
     return found->value;
 }
 
@@ -149,21 +149,21 @@ std::uint64_t value_of(result<std::uint64_t> found) {
 std::uint64_t number_of_function(std::uintptr_t address) {
     if (address == 0)
         return 0;
-    const auto known = numbers.value.find(address);
+    const auto known = function_numbers.value.find(address);
     return known ? *known : value_of(find_number(address));
 }
 
 std::uintptr_t function_of_number(std::uint64_t number) {
     if (number == 0)
         return 0;
-    const auto known = addresses.value.find(number);
+    const auto known = function_addresses.value.find(number);
     return known ? *known : value_of(find_address(number));
 }
 
 bool has_number(std::uintptr_t address, std::uint64_t number) {
     if (address == 0 || number == 0)
         return address == number;
-    if (const auto known = numbers.value.find(address))
+    if (const auto known = function_numbers.value.find(address))
         return *known == number;
     const auto found = find_number(address);
     return found && *found == number;
@@ -173,7 +173,7 @@ std::string name_of_function(std::uint64_t number) {
     if (number == 0)
         return {};
     const auto found = [&] {
-        const std::scoped_lock lock(guard);
+        const std::scoped_lock lock(guards_functions);
         return renewed_index().name_of(number);
     }();
     if (!found)

@@ -60,6 +60,13 @@ struct machine {
     }
 };
 
+struct event; // incomplete
+struct listener {
+    operation number;
+    rem::function_pointer<void(const listener&, rem::string)> own;
+    rem::function_pointer<void(event*)> other;
+};
+
 static_assert(rem::persistable<machine>);
 static_assert(rem::position_independent<step>);
 static_assert(sizeof(operation) == 8 && std::is_trivially_copyable_v<operation>);
@@ -214,6 +221,21 @@ TEST_F(function_pointers, are_numbers_in_dumps_and_schemas) {
     EXPECT_EQ(inspect::get(dir_ / "h", "m.steps[2]"), R"({"apply":{"number":)" + number + R"(},"argument":100})");
     EXPECT_NE(inspect::schema(dir_ / "h").find("rem::function_pointer<int (int)>"), std::string::npos)
         << inspect::schema(dir_ / "h");
+}
+
+TEST_F(function_pointers, are_declared_by_headers_that_know_the_types_of_the_parameters) {
+    {
+        heap h = open();
+        h.write([&] { (void)h.root<listener>("l"); });
+        h.close();
+    }
+    const std::string header = inspect::schema(dir_ / "h", inspect::schema_form::cpp);
+    for (const char* const line :
+         {"    rem::function_pointer<int (int)> number;",
+          "    rem::function_pointer<void (function_pointer_test::listener const&, rem::string)> own;",
+          "    alignas(8) unsigned char other[8]; // "
+          "rem::function_pointer<void (function_pointer_test::event*)>"})
+        EXPECT_NE(header.find(line), std::string::npos) << line << " is not in\n" << header;
 }
 
 TEST_F(function_pointers, survive_dumps_in_either_form) {
