@@ -13,11 +13,13 @@
 //
 // - Functions and static member functions have names, also those that are static or in an unnamed namespace. Refused are
 //   lambdas and whatever else gets its name from the compiler; functions of which several have the same name, such as
-//   static functions of two files; and functions whose names were stripped from the program's file.
+//   static functions of two files or hidden functions of two modules; and functions whose names were stripped from the
+//   program's file.
 // - A name in C++ includes the types of the parameters. If they change, the function is another one, which is not found.
 //   If only the result's type changes, or a function is extern "C", the new function is called nevertheless.
 // - A linker may leave out functions that nothing refers to. Such a function is not found.
-// - If the linker has folded identical functions (--icf=all), one of their names is stored, perhaps the other one's.
+// - If the linker has folded identical functions (--icf=all), one of their names is stored, and a build that does not
+//   fold them may call the other one.
 #pragma once
 
 #include <remanence/types/class_traits.hpp>
