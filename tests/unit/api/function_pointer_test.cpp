@@ -72,13 +72,13 @@ static_assert(rem::position_independent<step>);
 static_assert(sizeof(operation) == 8 && std::is_trivially_copyable_v<operation>);
 static_assert(std::convertible_to<int (*)(int) noexcept, operation> && !std::convertible_to<long (*)(int), operation>);
 
-} // namespace function_pointer_test
-
-namespace remanence::test {
-
 namespace {
 
-using namespace function_pointer_test;
+using namespace remanence::test;
+using remanence::errc;
+using remanence::function_pointer;
+using remanence::heap;
+using remanence::heap_options;
 
 class function_pointers : public testing::Test {
 protected:
@@ -109,8 +109,6 @@ protected:
 };
 
 operation with_number(std::uint64_t number) { return std::bit_cast<operation>(number); }
-
-} // namespace
 
 TEST_F(function_pointers, are_called_after_the_heap_was_opened_again) {
     {
@@ -218,9 +216,9 @@ TEST_F(function_pointers, are_numbers_in_dumps_and_schemas) {
         h.close();
     }
     const std::string number = std::to_string(operation(fourfold).number());
-    EXPECT_EQ(inspect::get(dir_ / "h", "m.steps[2]"), R"({"apply":{"number":)" + number + R"(},"argument":100})");
-    EXPECT_NE(inspect::schema(dir_ / "h").find("rem::function_pointer<int (int)>"), std::string::npos)
-        << inspect::schema(dir_ / "h");
+    EXPECT_EQ(rem::inspect::get(dir_ / "h", "m.steps[2]"), R"({"apply":{"number":)" + number + R"(},"argument":100})");
+    EXPECT_NE(rem::inspect::schema(dir_ / "h").find("rem::function_pointer<int (int)>"), std::string::npos)
+        << rem::inspect::schema(dir_ / "h");
 }
 
 TEST_F(function_pointers, are_declared_by_headers_that_know_the_types_of_the_parameters) {
@@ -229,7 +227,7 @@ TEST_F(function_pointers, are_declared_by_headers_that_know_the_types_of_the_par
         h.write([&] { (void)h.root<listener>("l"); });
         h.close();
     }
-    const std::string header = inspect::schema(dir_ / "h", inspect::schema_form::cpp);
+    const std::string header = rem::inspect::schema(dir_ / "h", rem::inspect::schema_form::cpp);
     for (const char* const line :
          {"    rem::function_pointer<int (int)> number;",
           "    rem::function_pointer<void (function_pointer_test::listener const&, rem::string)> own;",
@@ -248,11 +246,11 @@ TEST_F(function_pointers, survive_dumps_in_either_form) {
                 fill(h.root<machine>("m"));
             });
             const auto write = [&](std::string_view text) { dump << text; };
-            save(h, is_binary ? as_binary(write) : std::function<void(std::string_view)>(write));
+            rem::save(h, is_binary ? rem::as_binary(write) : std::function<void(std::string_view)>(write));
             h.close();
         }
         heap other = heap::create(dir_ / (is_binary ? "binary" : "text"), small_heap());
-        load<machine>(other, dump);
+        rem::load<machine>(other, dump);
         EXPECT_TRUE(is_filled(other.root<machine>("m")));
     }
 }
@@ -263,7 +261,7 @@ TEST_F(function_pointers, survive_relocation_and_collection) {
         h.write([&] { fill(h.root<machine>("m")); });
         h.close();
     }
-    relocate(dir_ / "h");
+    rem::relocate(dir_ / "h");
     heap h = open();
     EXPECT_TRUE(is_filled(h.root<machine>("m")));
     EXPECT_EQ(h.collect().blocks, 0U);
@@ -303,4 +301,6 @@ TEST(function_pointers_beside_fork_no_sanitizer, are_found_in_a_child_while_othe
     is_over = true;
 }
 
-} // namespace remanence::test
+} // namespace
+
+} // namespace function_pointer_test
