@@ -145,11 +145,10 @@ const section_header* find_section(const std::vector<section_header>& sections, 
     return found == sections.end() ? nullptr : &*found;
 }
 
-result<symbol_table> read_table(const elf_file& file) {
-    symbol_table made;
+result<std::vector<section_header>> read_sections(const elf_file& file) {
     const header& head = file.head();
-    if (head.e_shoff == 0) // there are no sections
-        return made;
+    if (head.e_shoff == 0)
+        return std::vector<section_header>();
     std::uint64_t count = head.e_shnum;
     if (count == 0) { // it does not fit, and is in the first section
         auto first = file.read<section_header>(head.e_shoff, 1);
@@ -157,7 +156,12 @@ result<symbol_table> read_table(const elf_file& file) {
             return first.error();
         count = first->front().sh_size;
     }
-    auto sections = file.read<section_header>(head.e_shoff, count);
+    return file.read<section_header>(head.e_shoff, count);
+}
+
+result<symbol_table> read_table(const elf_file& file) {
+    symbol_table made;
+    auto sections = read_sections(file);
     if (!sections)
         return sections.error();
     const section_header* table = find_section(*sections, SHT_SYMTAB);
@@ -183,6 +187,14 @@ result<symbol_table> read_table(const elf_file& file) {
         made.versions = std::move(*all);
     }
     return made;
+}
+
+/// Returns the text at an offset of a table of texts; empty if there is none.
+std::string_view text_at(const std::vector<char>& table, std::uint64_t offset) {
+    if (offset >= table.size())
+        return {};
+    const std::string_view rest(table.data() + offset, table.size() - offset);
+    return rest.substr(0, rest.find('\0'));
 }
 
 /// Returns the name of the function in its source file: without what a linker or link-time optimization has added to
@@ -224,21 +236,46 @@ result<void> read_functions(const module_file& of, const std::function<void(cons
     auto table = read_table(*file);
     if (!table)
         return table.error();
-    const std::string_view texts(table->texts.data(), table->texts.size());
     for (std::size_t i = 0; i != table->symbols.size(); ++i) {
         const symbol& each = table->symbols[i];
         const bool is_import = of.is_program && each.st_shndx == SHN_UNDEF && each.st_value != 0;
         const bool is_old = i < table->versions.size() && (table->versions[i] & k_is_old_version) != 0;
-        if (ELF64_ST_TYPE(each.st_info) != STT_FUNC || each.st_name >= texts.size() ||
+        if (ELF64_ST_TYPE(each.st_info) != STT_FUNC ||
             (!is_import && (is_old || each.st_shndx == SHN_UNDEF || each.st_shndx == SHN_ABS)))
             continue;
-        const std::string_view rest = texts.substr(each.st_name);
-        const std::string_view name = name_in_source(rest.substr(0, rest.find('\0')), is_import);
+        const std::string_view name = name_in_source(text_at(table->texts, each.st_name), is_import);
         if (!name.empty())
             take({of.base + each.st_value, name, table->texts_offset + each.st_name, name.size(),
                   ELF64_ST_BIND(each.st_info) == STB_WEAK, is_import});
     }
     return {};
+}
+
+result<module_links> read_links(const module_file& of) {
+    auto file = elf_file::open(of);
+    if (!file)
+        return file.error();
+    auto sections = read_sections(*file);
+    if (!sections)
+        return sections.error();
+    module_links made;
+    const section_header* const entries = find_section(*sections, SHT_DYNAMIC);
+    if (entries == nullptr || entries->sh_link >= sections->size())
+        return made;
+    const section_header& texts = (*sections)[entries->sh_link];
+    auto all = file->read<ElfW(Dyn)>(entries->sh_offset, entries->sh_size / sizeof(ElfW(Dyn)));
+    if (!all)
+        return all.error();
+    auto text = file->read<char>(texts.sh_offset, texts.sh_size);
+    if (!text)
+        return text.error();
+    for (const auto& each : *all) {
+        if (each.d_tag == DT_SONAME)
+            made.name = text_at(*text, each.d_un.d_val);
+        else if (each.d_tag == DT_NEEDED)
+            made.needed.emplace_back(text_at(*text, each.d_un.d_val));
+    }
+    return made;
 }
 
 result<std::string> read_name(const module_file& of, std::uint64_t offset, std::uint64_t bytes) {

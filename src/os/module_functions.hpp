@@ -15,8 +15,8 @@ namespace remanence::os {
 
 /// A module that is loaded, and what identifies its file.
 struct module_file {
-    std::string path;        // for messages
-    bool is_program = false; // it is never unloaded
+    std::string path; // for messages
+    bool is_program = false;
     std::uint64_t base = 0;  // what is added to the addresses in the file
     std::uint64_t begin = 0; // of the module's memory
     std::uint64_t end = 0;
@@ -46,6 +46,15 @@ struct module_function {
 /// Calls `take` for each function that the file names. Fails if the file cannot be read, or is another one than was
 /// loaded. Throws std::bad_alloc. O(symbols).
 result<void> read_functions(const module_file& of, const std::function<void(const module_function&)>& take);
+
+/// What a module's file says of other modules.
+struct module_links {
+    std::string name{}; // by which others refer to it; empty if it has none
+    std::vector<std::string> needed{};
+};
+
+/// Fails as read_functions() does.
+result<module_links> read_links(const module_file& of);
 
 /// Returns the name at a place in the file, as read_functions() has told it. Fails as read_functions() does.
 result<std::string> read_name(const module_file& of, std::uint64_t offset, std::uint64_t bytes);

@@ -36,6 +36,8 @@ bool is_made_up(const std::string& mangled, const std::string& readable) {
            readable.find("{unnamed type#") != readable.npos;
 }
 
+std::string_view name_of_file(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
 constexpr const char* k_to_store = "cannot store a pointer to a function";
 constexpr const char* k_to_call = "cannot find a stored function";
 
@@ -46,6 +48,12 @@ function_index::module::module(os::module_file of) : file(std::move(of)) {
         by_number.push_back({number_of_name(each.name), each.address, each.name_offset,
                              static_cast<std::uint32_t>(each.name_bytes), each.is_weak, each.is_import});
     });
+    if (is_read) {
+        auto read = os::read_links(file);
+        is_read = read ? result<void>() : result<void>(read.error());
+        if (read)
+            links = std::move(*read);
+    }
     const auto order = [](const function& each) { return std::pair(each.number, each.address); };
     std::ranges::sort(by_number, {}, order);
     const auto twice = std::ranges::unique(by_number, {}, order);
@@ -61,17 +69,40 @@ void function_index::renew() {
     const std::uint64_t now = os::modules_generation();
     if (is_complete_ && now == generation_)
         return;
-    std::vector<std::shared_ptr<const module>> found;
+    std::vector<std::shared_ptr<module>> found;
     bool is_complete = true;
     for (os::module_file& each : os::find_module_files()) {
         const auto known =
             std::ranges::find_if(modules_, [&](const auto& one) { return one->is_read && one->file == each; });
-        found.push_back(known != modules_.end() ? *known : std::make_shared<const module>(std::move(each)));
+        found.push_back(known != modules_.end() ? *known : std::make_shared<module>(std::move(each)));
         is_complete = is_complete && found.back()->is_read;
     }
     modules_ = std::move(found);
+    find_permanent();
     is_complete_ = is_complete;
     generation_ = now;
+}
+
+/// Libraries are unloaded only if the program does not need them, directly or by others.
+void function_index::find_permanent() {
+    std::vector<const module*> left;
+    for (const auto& each : modules_) {
+        each->is_permanent = each->file.is_program;
+        if (each->is_permanent)
+            left.push_back(each.get());
+    }
+    while (!left.empty()) {
+        const module& next = *left.back();
+        left.pop_back();
+        for (const std::string& needed : next.links.needed) {
+            // The first one of this name: the loader has loaded it before all that are not needed.
+            const auto found = std::ranges::find_if(modules_, [&](const auto& each) {
+                return each->links.name == needed || name_of_file(each->file.path) == name_of_file(needed);
+            });
+            if (found != modules_.end() && !std::exchange((*found)->is_permanent, true))
+                left.push_back(found->get());
+        }
+    }
 }
 
 std::vector<function_index::place> function_index::all_of(std::uint64_t number) const {
@@ -156,7 +187,7 @@ result<function_index::answer> function_index::number_of(std::uint64_t address) 
         auto chosen = choose(all_of(each.what->number), k_to_store);
         auto is_sound = chosen ? check_name(each) : result<void>(chosen.error());
         if (is_sound)
-            return answer{each.what->number, in->file.is_program};
+            return answer{each.what->number, in->is_permanent};
         why.emplace(is_sound.error());
     }
     return std::move(*why);
@@ -179,7 +210,7 @@ result<function_index::answer> function_index::function_of(std::uint64_t number)
     auto is = find(number, k_to_call);
     if (!is)
         return is.error();
-    return answer{is->what->address, is->in->file.is_program};
+    return answer{is->what->address, is->in->is_permanent};
 }
 
 result<std::string> function_index::name_of(std::uint64_t number) const {

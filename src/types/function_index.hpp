@@ -27,7 +27,7 @@ class function_index {
 public:
     struct answer {
         std::uint64_t value;
-        bool is_permanent; // the function belongs to the program, not to a library, which may be unloaded
+        bool is_permanent; // no library that has the function can be unloaded
     };
 
     /// To be called before each use. Reads the symbol tables of modules that were loaded since the last call. O(1) if
@@ -58,13 +58,16 @@ private:
         os::module_file file;
         std::vector<function> by_number;       // sorted; then by address
         std::vector<std::uint32_t> by_address; // positions in by_number
-        result<void> is_read;                  // or why the names could not be read
+        os::module_links links;
+        bool is_permanent = false; // the program cannot run without it
+        result<void> is_read;      // or why the names could not be read
     };
     struct place {
         const module* in = nullptr;
         const function* what = nullptr;
     };
 
+    void find_permanent();
     [[nodiscard]] std::vector<place> all_of(std::uint64_t number) const;
     [[nodiscard]] const module* module_around(std::uint64_t address) const;
     result<place> find(std::uint64_t number, const char* purpose) const;
@@ -74,7 +77,7 @@ private:
 
     std::uint64_t generation_ = 0;
     bool is_complete_ = false;
-    std::vector<std::shared_ptr<const module>> modules_; // in the order in which they were loaded
+    std::vector<std::shared_ptr<module>> modules_; // in the order in which they were loaded
 };
 
 } // namespace remanence::types

@@ -3,6 +3,7 @@
 
 #include <remanence/function_pointer.hpp>
 #include <remanence/look_inside.hpp>
+#include <remanence/migrate.hpp>
 #include <remanence/relocate.hpp>
 #include <remanence/streams.hpp>
 
@@ -59,6 +60,20 @@ struct machine {
         return all;
     }
 };
+
+namespace release_1 {
+struct plan {
+    operation first;
+    rem::vector<operation> all;
+};
+} // namespace release_1
+namespace release_2 {
+struct plan {
+    int more = 3;
+    rem::list<operation> all;
+    operation first;
+};
+} // namespace release_2
 
 struct event; // incomplete
 struct listener {
@@ -266,6 +281,16 @@ TEST_F(function_pointers, survive_relocation_and_collection) {
     EXPECT_TRUE(is_filled(h.root<machine>("m")));
     EXPECT_EQ(h.collect().blocks, 0U);
     EXPECT_TRUE(is_filled(h.root<machine>("m")));
+}
+
+TEST_F(function_pointers, survive_migration) {
+    heap h = open();
+    h.write([&] { h.root<release_1::plan>("p") = {twice, rem::vector<operation>({thrice, fourfold})}; });
+    EXPECT_TRUE(rem::migrate<release_2::plan>(h, "p").is_needed);
+    const auto& now = h.root<release_2::plan>("p");
+    EXPECT_EQ(now.first(10), 20);
+    EXPECT_EQ(now.all.front()(10), 30);
+    EXPECT_EQ(now.all.back()(10), 40);
 }
 
 TEST_F(function_pointers, are_undone_as_other_values) {
