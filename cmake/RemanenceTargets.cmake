@@ -292,7 +292,7 @@ set(REMANENCE_LONG_TESTS "/conformance/boost_[a-z]+_test\\.cpp$")
 # Every .cpp under tests/ must belong to a target; otherwise it would look like a test and never run.
 function(remanence_require_all_tests_registered)
     file(GLOB_RECURSE found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/*.cpp")
-    list(FILTER found EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/tests/(debug_modes|footprint|gdb|package|fuzz|persistable|softpm|virtual)/")
+    list(FILTER found EXCLUDE REGEX "^${PROJECT_SOURCE_DIR}/tests/(debug_modes|footprint|functions|gdb|package|fuzz|persistable|softpm|virtual)/")
     # The sources that tests/CMakeLists.txt leaves out.
     if(NOT REMANENCE_BOOST_INCLUDE)
         list(FILTER found EXCLUDE REGEX "/boost_[a-z]+_test\\.cpp$")

@@ -21,6 +21,7 @@
 #include <remanence/containers/vector_pi.hpp>
 #include <remanence/error.hpp>
 #include <remanence/file_backed.hpp>
+#include <remanence/function_pointer.hpp>
 #include <remanence/heap.hpp>
 #include <remanence/new_in.hpp>
 #include <remanence/procedures.hpp>

@@ -25,12 +25,17 @@ using types::type_row;
 namespace {
 
 /// True if the name consists of identifiers only, and so is no template, local class or part of an unnamed namespace.
-bool is_plain_name(std::string_view name) {
-    return !name.empty() && std::all_of(name.begin(), name.end(), [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':';
-    });
+bool is_of_name(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == ':';
 }
+bool is_plain_name(std::string_view name) { return !name.empty() && std::all_of(name.begin(), name.end(), is_of_name); }
 bool is_of_library(std::string_view name) { return name.starts_with("std::") || name.starts_with("rem::"); }
+bool is_word_of_language(std::string_view word) {
+    constexpr std::string_view k_words[] = {"void",     "bool",     "char",   "wchar_t",  "char8_t",
+                                            "char16_t", "char32_t", "short",  "int",      "long",
+                                            "float",    "double",   "signed", "unsigned", "const"};
+    return std::ranges::find(k_words, word) != std::end(k_words);
+}
 bool is_class(const type_row& row) { return row.kind == type_kind::members || row.shape == shape_kind::members; }
 bool is_number(const type_row& row) { return types::is_number(row.shape) && row.shape != shape_kind::enumeration; }
 std::pair<std::string, std::string> split(const std::string& name) {
@@ -83,6 +88,19 @@ private:
         return is_declarable && !is_number(row) && row.size != 0 && is_plain_name(row.name) &&
                !is_of_library(row.name) && !names_.contains(split(row.name).first);
     }
+    /// True if the header knows the types in the name of a function's type, which has no rows of them.
+    [[nodiscard]] bool knows_names_in(std::string_view function) const {
+        while (!function.empty()) {
+            const auto end = std::ranges::find_if_not(function, is_of_name);
+            const std::string_view word = function.substr(0, static_cast<std::size_t>(end - function.begin()));
+            const auto is_it = [&](const type_row& row) { return row.name == word && is_declared_here(row); };
+            if (!word.empty() && !is_word_of_language(word) && !is_of_library(word) &&
+                std::ranges::none_of(schema_.rows, is_it))
+                return false;
+            function.remove_prefix(std::min(word.size() + 1, function.size()));
+        }
+        return true;
+    }
     [[nodiscard]] bool can_be_named(std::uint32_t index, unsigned depth) const { // NOLINT(misc-no-recursion): bounded
         const type_row& row = schema_.rows[index];
         if (depth == k_depth_max)
@@ -95,7 +113,7 @@ private:
         case type_kind::array:
             return part_can(row.parts[0]);
         case type_kind::plain:
-            return row.name == "void" || is_of_library(row.name);
+            return row.name.ends_with(')') ? knows_names_in(row.name) : row.name == "void" || is_of_library(row.name);
         case type_kind::object:
         case type_kind::members:
             return is_number(row) || is_declared_here(row) ||

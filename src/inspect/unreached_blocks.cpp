@@ -205,6 +205,8 @@ public:
             add_whole(target);
             return;
         }
+        if (blocks_.blocks().index_of(target.at) == sorted_blocks::k_none)
+            return; // the pointer dangles
         const object_classes::whole_object whole = all_.classes.whole_of(reader_, target);
         if (whole.of != nullptr && whole.of->schema) {
             all_.reach_of(*whole.of).add_whole(whole.place);
@@ -214,8 +216,9 @@ public:
         all_.uncertain = whole.of != nullptr
                              ? "there is an object of the class " + whole.of->name + ", whose members are not known"
                              : "there is an object of the class " + schema_->name_of(target.row) +
-                                   ", or of one that is derived from it, which was made since the last "
-                                   "commit";
+                                   ", or of one that is derived from it, which was made since the last commit, or a "
+                                   "pointer to a " +
+                                   schema_->name_of(target.row) + " dangles and should be null";
     }
     /// Adds an object that is no base of another one.
     void add_whole(object_place object) {

@@ -404,8 +404,9 @@ template <class Stored, class Part = typename decltype(judge<Stored>())::part,
 constexpr void require_persistable() {
     static_assert(Why != unfit::reference, "Remanence cannot store references: use a plain pointer to an object that "
                                            "heap::make() made.");
-    static_assert(Why != unfit::code, "Remanence cannot store pointers to functions: the program's code lies elsewhere "
-                                      "in the next process. Store a number or a name that tells which one is meant.");
+    static_assert(Why != unfit::code, "Remanence cannot store pointers to functions or member functions: the program's "
+                                      "code lies elsewhere in the next process. Use rem::function_pointer<R(Args...)>, "
+                                      "which finds a function or static member function by its name.");
     static_assert(Why != unfit::lock, "Remanence cannot store locks, condition variables, semaphores or barriers: they "
                                       "belong to the threads of a process. Keep them outside the heap, or use "
                                       "heap::write() and heap::read(), which lock.");

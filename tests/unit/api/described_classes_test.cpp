@@ -10,7 +10,9 @@
 #include <remanence/types/reflect.hpp>
 #include <remanence/versions.hpp>
 
+#include <array>
 #include <concepts>
+#include <cstdint>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -216,6 +218,28 @@ TEST_F(described_classes, are_collected_when_no_base_leads_to_them) {
     EXPECT_EQ(static_cast<duck*>(root.all.back())->eggs.size(), 5U);
     EXPECT_TRUE(h.collect().clean());
     EXPECT_TRUE(h.verify().clean());
+}
+
+// A pointer of the program that nobody follows any more.
+TEST_F(described_classes, are_collected_beside_pointers_to_destroyed_objects) {
+    heap h = heap::create(path_, small_heap());
+    fill(h);
+    auto& root = *h.find_root<pen>("pen");
+    h.write([&] {
+        h.destroy(static_cast<lion*>(root.all[1]));
+        (void)new_duck(h, "a duck that nobody knows, with a long name", 100);
+    });
+    EXPECT_EQ(h.collect().blocks, 3U); // the duck, its name and its eggs
+    EXPECT_EQ(root.lions[1].friend_, &root.lions[0]);
+    // What is there now is no such object.
+    h.write([&] {
+        for (int i = 0; i != 1000; ++i)
+            h.make<std::array<std::uint64_t, sizeof(lion) / 8>>()->fill(1);
+    });
+    const auto why = error_of([&] { h.collect(); });
+    ASSERT_TRUE(why);
+    EXPECT_EQ(why->code, errc::not_supported);
+    EXPECT_NE(why->what.find("or a pointer to a zoo::creature dangles"), std::string::npos) << why->what;
 }
 
 TEST_F(described_classes, that_lead_to_their_own_are_followed) {
