@@ -105,25 +105,87 @@ bool has_pointer(const type_description& schema) {
                        [](const type_row& row) { return row.kind == type_kind::pointer; });
 }
 
+namespace {
+
+/// Adds the target of a pointer, and the object whose base it is.
+result<void> add_pointee(heap_source& objects, const named_pointee& target, pointees_of_root& found) {
+    if (!found.places.try_emplace(target, 0).second)
+        return {};
+    found.all.push_back(target);
+    if (objects.classes() == nullptr || !inspect::has_vptr(objects.row(target.row)))
+        return {};
+    auto whole = objects.classes()->whole_of(objects.reader(), {target.row, target.at});
+    if (!whole)
+        return whole.error();
+    if (whole->number)
+        found.classes.insert(*whole->number);
+    if (!whole->is_known) {
+        const std::string name = objects.schema().name_of(target.owner);
+        found.not_known.push_back(
+            (target.member.empty() ? "an element of " + name : name + '.' + std::string(target.member)) +
+            " leads to a " + objects.schema().name_of(target.row));
+        return {};
+    }
+    const pointee key{whole->place.row, whole->place.at};
+    if (key == pointee(target))
+        return {};
+    found.all.back().is_base = true;
+    if (whole->number)
+        found.derived.insert(*whole->number);
+    if (found.places.try_emplace(key, 0).second)
+        found.all.push_back({key, target.owner, target.member});
+    return {};
+}
+
+} // namespace
+
 result<void> collect_pointees(heap_source& objects, object_place root, pointees_of_root& found) {
     const auto visit = [&](object_place of, last_member by) -> result<void> {
+        if (objects.classes() != nullptr && inspect::has_vptr(objects.row(of.row))) {
+            auto whole = objects.classes()->whole_of(objects.reader(), of);
+            if (!whole)
+                return whole.error();
+            if (whole->number)
+                found.classes.insert(*whole->number);
+        }
         if (form_of(objects.row(of.row)) != form::pointer)
             return {};
         auto to = objects.reader().target(of);
         if (!to)
             return to.error();
-        const pointee key{objects.row(of.row).parts[0].type, *to};
-        if (*to != 0 && found.places.try_emplace(key, 0).second)
-            found.all.push_back({key, by.owner, by.name});
-        return {};
+        if (*to == 0)
+            return {};
+        return add_pointee(objects, {{objects.row(of.row).parts[0].type, *to}, by.owner, by.name}, found);
     };
     REM_TRY(visit_all(objects, root, {root.row}, 0, visit));
     for (std::size_t i = 0; i != found.all.size(); ++i) { // found.all grows in this loop
         const object_place next{found.all[i].row, found.all[i].at};
-        REM_TRY(visit_all(objects, next, {next.row}, 0, visit));
+        if (!found.all[i].is_base)
+            REM_TRY(visit_all(objects, next, {next.row}, 0, visit));
     }
     return {};
 }
+
+namespace {
+
+/// True if an object of a root, or one to which it leads, hides bytes that may be an address.
+result<bool> leads_to_hidden(heap_source& objects, std::uint64_t root) {
+    std::set<std::uint32_t> seen;
+    const type_description& schema = objects.schema();
+    if (hides_addresses(schema, schema.root, seen))
+        return true;
+    if (objects.classes() == nullptr)
+        return false;
+    pointees_of_root reached;
+    REM_TRY(collect_pointees(objects, {schema.root, root}, reached));
+    return !reached.not_known.empty() ||
+           std::any_of(reached.classes.begin(), reached.classes.end(), [&](std::size_t each) {
+               const auto row = objects.classes()->row_of(each);
+               return !row || hides_addresses(schema, *row, seen);
+           });
+}
+
+} // namespace
 
 result<std::unordered_set<pointee, pointee_hash>> pointees_in_objects(heap_source& objects, object_place root,
                                                                       const pointees_of_root& all) {
@@ -137,8 +199,10 @@ result<std::unordered_set<pointee, pointee_hash>> pointees_in_objects(heap_sourc
         });
     };
     REM_TRY(look(root));
-    for (const named_pointee& each : all.all)
-        REM_TRY(look({each.row, each.at}));
+    for (const named_pointee& each : all.all) {
+        if (!each.is_base)
+            REM_TRY(look({each.row, each.at}));
+    }
     return found;
 }
 
@@ -154,8 +218,10 @@ result<std::vector<std::uint64_t>> blocks_of_all(txn::heap_memory& memory, heap_
         return add_blocks_of(objects, base, object, blocks);
     };
     REM_TRY(add(root));
-    for (const pointee& each : pointees.all)
-        REM_TRY(add({each.row, each.at}));
+    for (const named_pointee& each : pointees.all) {
+        if (!each.is_base)
+            REM_TRY(add({each.row, each.at}));
+    }
     std::sort(blocks.begin(), blocks.end());
     blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
     return blocks;
@@ -166,9 +232,15 @@ namespace {
 /// Implements root_with_common_objects(): compares the root with each other root.
 class common_objects {
 public:
-    common_objects(txn::heap_memory& memory, const std::vector<types::stored_schema>& schemas, std::string_view root,
-                   const type_description& schema, std::uint64_t object)
-        : memory_(memory), schemas_(schemas), root_(root), schema_(schema), object_(object), bytes_(memory) {}
+    common_objects(txn::heap_memory& memory, const std::vector<types::stored_schema>& schemas,
+                   const migrated_classes* classes, std::string_view root, heap_source& objects, std::uint64_t object)
+        : memory_(memory),
+          schemas_(schemas),
+          classes_(classes),
+          root_(root),
+          objects_(objects),
+          object_(object),
+          bytes_(memory) {}
 
     result<std::string> find() {
         std::optional<unexpected> why;
@@ -188,11 +260,20 @@ private:
         auto stored = types::schema_of(schemas_, other.fingerprint_hash, other.fingerprint_algorithm, memory_.path());
         if (!stored)
             return stored.error();
-        const type_description* const schema = *stored ? &**stored : nullptr;
-        std::set<std::uint32_t> seen;
-        const bool hides = schema == nullptr || hides_addresses(*schema, schema->root, seen);
-        const std::optional<std::string> common = schema == nullptr ? std::nullopt : common_type(*schema);
-        return common || hides ? compare_blocks(other, schema, common, hides) : result<void>();
+        if (!*stored)
+            return compare_blocks(other, nullptr, {}, true);
+        std::optional<class_rows> rows;
+        if (classes_ != nullptr && inspect::have_vptrs(**stored))
+            rows.emplace(*classes_, **stored);
+        heap_source objects(bytes_, memory_.path(), reinterpret_cast<std::uintptr_t>(memory_.base()),
+                            memory_.reserved_bytes(), **stored);
+        if (rows)
+            objects.know_classes(*rows);
+        auto hides = leads_to_hidden(objects, memory_.offset_of(other.object));
+        if (!hides)
+            return hides.error();
+        const std::optional<std::string> common = common_type(**stored);
+        return common || *hides ? compare_blocks(other, &objects, common, *hides) : result<void>();
     }
 
     /// Returns the name of a type that one root has, and to which pointers of the other lead.
@@ -201,17 +282,18 @@ private:
         return common ? common : first_in_both(names_of_types(other, true), own_types_);
     }
 
-    result<void> compare_blocks(const types::root_view& other, const type_description* schema,
+    /// `objects` reads the other root; null if the heap does not have its schema.
+    result<void> compare_blocks(const types::root_view& other, heap_source* objects,
                                 const std::optional<std::string>& common, bool hides) {
         if (!own_blocks_) {
-            auto blocks = blocks_of(schema_, object_);
+            auto blocks = blocks_of_all(memory_, objects_, {objects_.schema().root, object_});
             if (!blocks)
                 return blocks.error();
             own_blocks_ = std::move(*blocks);
         }
         std::vector<std::uint64_t> others{memory_.offset_of(other.object)};
-        if (schema != nullptr) {
-            auto blocks = blocks_of(*schema, others.front());
+        if (objects != nullptr) {
+            auto blocks = blocks_of_all(memory_, *objects, {objects->schema().root, others.front()});
             if (!blocks)
                 return blocks.error();
             others = std::move(*blocks);
@@ -233,20 +315,15 @@ private:
         return {};
     }
 
-    result<std::vector<std::uint64_t>> blocks_of(const type_description& by, std::uint64_t at) {
-        heap_source objects(bytes_, memory_.path(), reinterpret_cast<std::uintptr_t>(memory_.base()),
-                            memory_.reserved_bytes(), by);
-        return blocks_of_all(memory_, objects, {by.root, at});
-    }
-
     txn::heap_memory& memory_;
     const std::vector<types::stored_schema>& schemas_;
+    const migrated_classes* const classes_;
     const std::string_view root_;
-    const type_description& schema_;
+    heap_source& objects_;
     const std::uint64_t object_;
     types::memory_bytes bytes_;
-    const std::set<std::string> own_types_ = names_of_types(schema_, false);
-    const std::set<std::string> own_pointees_ = names_of_types(schema_, true);
+    const std::set<std::string> own_types_ = names_of_types(objects_.schema(), false);
+    const std::set<std::string> own_pointees_ = names_of_types(objects_.schema(), true);
     std::optional<std::vector<std::uint64_t>> own_blocks_; // computed when first needed
     std::string found_;
 };
@@ -254,9 +331,59 @@ private:
 } // namespace
 
 result<std::string> root_with_common_objects(txn::heap_memory& memory, const std::vector<types::stored_schema>& schemas,
-                                             std::string_view root, const type_description& schema,
-                                             std::uint64_t object) {
-    return common_objects(memory, schemas, root, schema, object).find();
+                                             const migrated_classes* classes, std::string_view root,
+                                             heap_source& objects, std::uint64_t object) {
+    return common_objects(memory, schemas, classes, root, objects, object).find();
+}
+
+result<std::string> root_left_behind(txn::heap_memory& memory, const migrated_classes& classes,
+                                     const std::function<bool(const types::root_view&)>& is_migrated) {
+    types::memory_bytes bytes(memory);
+    auto schemas = types::read_schemas(bytes, memory.path(), memory.header().type_table);
+    if (!schemas)
+        return schemas.error();
+    std::string found;
+    const auto look_at = [&](const types::root_view& root) -> result<void> {
+        const std::string name = "the root \"" + std::string(root.name) + '"';
+        auto stored = types::schema_of(*schemas, root.fingerprint_hash, root.fingerprint_algorithm, memory.path());
+        if (!stored)
+            return stored.error();
+        if (*stored && !inspect::have_vptrs(**stored))
+            return {};
+        const std::string hidden =
+            " leads to a class that does not say its members (REM_REFLECT), or has no schema. So it "
+            "may have objects of a class with virtual functions that has changed";
+        if (!*stored) {
+            found = name + hidden;
+            return {};
+        }
+        const class_rows rows(classes, **stored);
+        heap_source objects(bytes, memory.path(), reinterpret_cast<std::uintptr_t>(memory.base()),
+                            memory.reserved_bytes(), **stored);
+        objects.know_classes(rows);
+        const std::uint64_t object = memory.offset_of(root.object);
+        auto hides = leads_to_hidden(objects, object);
+        if (!hides)
+            return hides.error();
+        if (*hides)
+            found = name + hidden;
+        pointees_of_root reached;
+        REM_TRY(collect_pointees(objects, {(*stored)->root, object}, reached));
+        for (const std::size_t each : reached.classes) {
+            if (classes.at(each).changes)
+                found = name + " leads to objects of the class " + classes.stored()[each].name +
+                        ", which has changed. Name the root in the same migration";
+        }
+        return {};
+    };
+    result<void> looked;
+    REM_TRY(types::root_directory(memory).for_each([&](const types::root_view& root) {
+        if (looked && found.empty() && !is_migrated(root))
+            looked = look_at(root);
+    }));
+    if (!looked)
+        return looked.error();
+    return found;
 }
 
 } // namespace remanence::objects

@@ -3,11 +3,15 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "objects/migrated_classes.hpp"
 #include "objects/object_source.hpp"
 #include "txn/heap_memory.hpp"
+#include "types/root_directory.hpp"
 #include "types/schema_table.hpp"
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -31,16 +35,22 @@ struct pointee_hash {
 struct named_pointee : pointee {
     std::uint32_t owner;     // row of the object that has this pointer
     std::string_view member; // name of the pointer's member, in the schema; empty for an element
+    bool is_base = false;    // lies in another target, an object of a derived class
 };
 
 struct pointees_of_root {
     std::vector<named_pointee> all;
     std::unordered_map<pointee, std::uint64_t, pointee_hash> places; // all targets as keys; the value is 0
+    // Of objects with virtual functions, by the numbers of the heap's classes:
+    std::set<std::size_t> classes;      // also of objects to which no pointer leads
+    std::set<std::size_t> derived;      // of objects to which pointers to their bases lead
+    std::vector<std::string> not_known; // the pointers to objects whose class is not known, or does not say its members
 };
 
 /// True if a row of the schema is a pointer.
 [[nodiscard]] bool has_pointer(const types::type_description& schema);
-/// Collects the targets of all pointers in an object, and of all pointers in these targets. errc::corrupt. O(objects).
+/// Collects the targets of all pointers in an object, and of all pointers in these targets. If `objects` knows classes,
+/// the object to which a pointer to its base leads is a target, too. errc::corrupt. O(objects).
 result<void> collect_pointees(heap_source& objects, object_place root, pointees_of_root& found);
 /// Returns those targets that are parts of the root's object, or of an object to which pointers lead. errc::corrupt.
 /// O(objects).
@@ -52,10 +62,15 @@ result<std::vector<std::uint64_t>> blocks_of_all(txn::heap_memory& memory, heap_
 
 /// Returns a sentence about the first root that shares objects with this one; empty if there is none. Skips roots whose
 /// schemas exclude that. If a class hides its members, or a root has no schema, each aligned word that may be an
-/// address counts as a pointer, and the block to which it leads is searched, too. errc::corrupt. O(objects of such
-/// roots).
+/// address counts as a pointer, and the block to which it leads is searched, too. `objects` reads the root by its schema;
+/// `classes` are those of the heap, or null. errc::corrupt. O(objects of such roots).
 result<std::string> root_with_common_objects(txn::heap_memory& memory, const std::vector<types::stored_schema>& schemas,
-                                             std::string_view root, const types::type_description& schema,
-                                             std::uint64_t object);
+                                             const migrated_classes* classes, std::string_view root,
+                                             heap_source& objects, std::uint64_t object);
+
+/// Returns a sentence about the first root that leads to objects of a class that changes, and is not migrated; empty if
+/// there is none. errc::corrupt. O(objects of roots that lead to objects with virtual functions).
+result<std::string> root_left_behind(txn::heap_memory& memory, const migrated_classes& classes,
+                                     const std::function<bool(const types::root_view&)>& is_migrated);
 
 } // namespace remanence::objects
