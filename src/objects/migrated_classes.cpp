@@ -42,10 +42,6 @@ result<migrated_classes> migrated_classes::of(txn::heap_memory& memory, std::vec
 
 const program_class* migrated_classes::own_of(const object_classes::entry& stored,
                                               const std::vector<class_renaming>& renamings) const {
-    const auto same = std::find_if(own_.begin(), own_.end(),
-                                   [&](const program_class& each) { return each.mangled == stored.stored.name; });
-    if (same != own_.end())
-        return &*same;
     std::string name = stored.name;
     for (const class_renaming& each : renamings) {
         if (each.old_name != name)
@@ -54,7 +50,9 @@ const program_class* migrated_classes::own_of(const object_classes::entry& store
         if (const program_class* const found = own(name))
             return found;
     }
-    return nullptr;
+    const auto same = std::find_if(own_.begin(), own_.end(),
+                                   [&](const program_class& each) { return each.mangled == stored.stored.name; });
+    return same == own_.end() ? nullptr : &*same;
 }
 
 const program_class* migrated_classes::own(std::string_view name) const {

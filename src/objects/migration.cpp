@@ -53,6 +53,16 @@ bool has_other_schema(txn::heap_memory& memory, const detail::type_fingerprint& 
     return program && has_other_enumerators(**stored, *program);
 }
 
+/// True if objects of a class have this base, directly or not.
+// NOLINTNEXTLINE(misc-no-recursion): no type contains itself by value
+bool has_base(const type_description& schema, std::uint32_t index, std::uint32_t base) {
+    const auto* const members = members_of(schema.rows[index]);
+    return members != nullptr &&
+           std::any_of(members->begin(), members->end(), [&](const auto& each) { // NOLINT(misc-no-recursion)
+               return each.name.empty() && (each.type == base || has_base(schema, each.type, base));
+           });
+}
+
 class root_migration {
 public:
     root_migration(txn::heap_memory& memory, const migration_request& request)
@@ -164,15 +174,24 @@ private:
             why.push_back(each +
                           " of a class that does not say its members (REM_REFLECT), has a virtual base, or was made "
                           "since the last commit");
-        for (const std::size_t each : reached_.derived) {
-            const auto to = becomes.find(each);
-            if (to != becomes.end())
-                outcome.is_possible = rows.match_class(*classes_->row_of(each), to->second) && outcome.is_possible;
+        for (const auto& [number, bases] : reached_.derived) {
+            const std::string& name = request_.classes->stored()[number].name;
+            const std::string advice = ". If it has another name now, .rename(rem::renamed_class) says so";
+            const auto to = becomes.find(number);
+            if (to == becomes.end()) {
+                why.push_back("there are objects of the class " + name + ", which this program does not have" + advice +
+                              "; if not, a program that calls heap::make() for the class has it");
+                continue;
+            }
+            const auto lost = std::find_if(bases.begin(), bases.end(), [&](std::uint32_t base) {
+                const auto now = rows.pointee(base);
+                return now && !has_base(to_, to->second, *now);
+            });
+            if (lost != bases.end())
+                why.push_back("a pointer to " + from_.name_of(*lost) + " leads to an object of the class " + name +
+                              ", which has no base " + to_.name_of(*rows.pointee(*lost)) + " in this program" + advice);
             else
-                why.push_back("there are objects of the class " + request_.classes->stored()[each].name +
-                              ", which this program does not have. If it has another name now, say so by "
-                              ".rename(rem::renamed_class); if not, a program that calls heap::make() for the class "
-                              "has it");
+                outcome.is_possible = rows.match_class(*classes_->row_of(number), to->second) && outcome.is_possible;
         }
         outcome.changes = rows.changes();
         outcome.is_possible = outcome.is_possible && why.empty();
@@ -183,11 +202,11 @@ private:
     /// Adds the program's classes to its schema. Returns, for the numbers of the heap's classes, what rows they get.
     std::map<std::size_t, std::uint32_t> add_own_classes() {
         std::map<std::size_t, std::uint32_t> rows;
-        for (const std::size_t each : reached_.derived) {
-            const types::program_class* const now = request_.classes->at(each).now;
+        for (const auto& [number, bases] : reached_.derived) {
+            const types::program_class* const now = request_.classes->at(number).now;
             const auto schema = now == nullptr ? std::nullopt : schema_of_program(*now->type);
             if (schema)
-                rows[each] = join_schema(to_, *schema)[schema->root];
+                rows[number] = join_schema(to_, *schema)[schema->root];
         }
         return rows;
     }

@@ -131,7 +131,7 @@ result<void> add_pointee(heap_source& objects, const named_pointee& target, poin
         return {};
     found.all.back().is_base = true;
     if (whole->number)
-        found.derived.insert(*whole->number);
+        found.derived[*whole->number].insert(target.row);
     if (found.places.try_emplace(key, 0).second)
         found.all.push_back({key, target.owner, target.member});
     return {};

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -42,8 +43,9 @@ struct pointees_of_root {
     std::vector<named_pointee> all;
     std::unordered_map<pointee, std::uint64_t, pointee_hash> places; // all targets as keys; the value is 0
     // Of objects with virtual functions, by the numbers of the heap's classes:
-    std::set<std::size_t> classes;      // also of objects to which no pointer leads
-    std::set<std::size_t> derived;      // of objects to which pointers to their bases lead
+    std::set<std::size_t> classes; // also of objects to which no pointer leads
+    /// Of objects to which pointers to their bases lead, with the rows of these bases.
+    std::map<std::size_t, std::set<std::uint32_t>> derived;
     std::vector<std::string> not_known; // the pointers to objects whose class is not known, or does not say its members
 };
 
