@@ -119,9 +119,10 @@ using old_shapes = vector<old_shape*>;
 using new_shapes = vector<new_shape*>;
 
 heap open_shapes(simulation::simulated_disk& disk, const std::function<void(heap&)>& migrate = {}) {
-    return detail::open(disk, k_shapes_path,
-                        {.memory = {.reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10}, .migrate = migrate},
-                        detail::opening::open_or_create);
+    heap_options how;
+    how.memory = {.reserve_bytes = 64 << 20, .chunk_bytes = 64 << 10};
+    how.migrate = migrate;
+    return detail::open(disk, k_shapes_path, how, detail::opening::open_or_create);
 }
 
 migrations to_new_shapes() {
@@ -129,10 +130,10 @@ migrations to_new_shapes() {
     static_cast<void>(detail::class_to_be_made<new_square>::k_part);
     return migrations()
         .to<new_shapes>("shapes")
-        .rename(renamed_class<"remanence::crash::old_shape">::of<new_shape>())
-        .rename(renamed_class<"remanence::crash::old_mark">::of<new_mark>())
-        .rename(renamed_class<"remanence::crash::old_circle">::of<new_circle>())
-        .rename(renamed_class<"remanence::crash::old_square">::of<new_square>());
+        .rename(renamed_class<"rem::crash::old_shape">::of<new_shape>())
+        .rename(renamed_class<"rem::crash::old_mark">::of<new_mark>())
+        .rename(renamed_class<"rem::crash::old_circle">::of<new_circle>())
+        .rename(renamed_class<"rem::crash::old_square">::of<new_square>());
 }
 
 /// A circle, a square with one side, a circle with the number 2, ...
