@@ -183,7 +183,7 @@ migration_report migrate_roots(heap& of, const std::vector<root_to_migrate>& roo
         if (is_readable)
             return report;
         raise(errc::read_only,
-              "the root \"" + first + "\" of " + of.path().string() +
+              (first.empty() ? "a class of objects in " : "the root \"" + first + "\" of ") + of.path().string() +
                   " is of an older type and cannot be migrated, since the heap is open read-only. Open it for writing "
                   "once, with the same heap_options::migrate; or read it with the release that wrote it.",
               of.path().string());
