@@ -55,7 +55,8 @@
 /// Virtual functions. An object is converted as one of its own class, also where a pointer to its base leads to it. A new
 /// member of a base holds what the constructor of the object's class gives it. Such objects stay in place only if they
 /// do not change. If a class has changed, all roots that lead to its objects are named in one migration, or the heap is
-/// refused (errc::type_mismatch); a heap of changed classes is migrated when it is opened (heap_options::migrate).
+/// refused (errc::type_mismatch); a heap of changed classes is migrated when it is opened (heap_options::migrate). restore() refuses
+/// versions with objects of classes that have changed since (errc::type_mismatch).
 #pragma once
 
 #include <remanence/heap.hpp>

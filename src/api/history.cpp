@@ -37,17 +37,6 @@ heap_impl* with_history(heap_impl* impl, use_of_history how) {
     return impl;
 }
 
-// The version is restored by now. If it is of a time before a migration of classes, roots that lead to their objects are
-// refused, and the next open may migrate them.
-static void renew_classes(virtual_classes& of) {
-    try {
-        of.renew();
-    } catch (const error& why) {
-        if (why.reason() != errc::type_mismatch)
-            throw;
-    }
-}
-
 static heap_commits::in_flight commit_there(heap_impl& of, const step& where) {
     const whole_call going(of.calls);
     if (of.procedures)
@@ -64,7 +53,7 @@ static heap_commits::in_flight commit_there(heap_impl& of, const step& where) {
     of.forget_outside();
     of.foreign.forget();
     if (of.virtuals != nullptr)
-        renew_classes(*of.virtuals.load());
+        of.virtuals.load()->renew();
     return commit;
 }
 

@@ -5,8 +5,8 @@
 #include "api/heap_impl.hpp"
 #include "api/raise.hpp"
 #include "api/virtual_part.hpp"
+#include "objects/left_behind.hpp"
 #include "objects/migration.hpp"
-#include "objects/shared_objects.hpp"
 #include "types/type_description.hpp"
 
 #include <algorithm>
@@ -144,14 +144,6 @@ migration_report migrate_roots(heap& of, const std::vector<root_to_migrate>& roo
         migration_report report;
         objects::memory_need memory;
         objects::migrated_classes classes = classes_for(impl, how);
-        if (const std::string left = root_left_behind(impl, classes, roots); !left.empty()) {
-            if (!only_says)
-                raise(errc::type_mismatch,
-                      "the roots of " + of.path().string() + " cannot be migrated: " + left + ". Nothing was changed.",
-                      of.path().string());
-            report.is_possible = false;
-            report.changes.push_back({left, false});
-        }
         report.is_needed = classes.change(); // also if it has no objects any more
         is_readable = is_readable && !classes.change();
         for (const root_to_migrate& each : roots) {
@@ -170,6 +162,16 @@ migration_report migrate_roots(heap& of, const std::vector<root_to_migrate>& roo
             memory.add(done->memory);
             for (const objects::type_change& change : done->changes)
                 report.changes.push_back({change.what, change.is_automatic});
+        }
+        // The refusal of a root says more, so it comes first.
+        const std::string left = report.is_possible ? root_left_behind(impl, classes, roots) : std::string();
+        if (!left.empty() && !only_says)
+            raise(errc::type_mismatch,
+                  "the roots of " + of.path().string() + " cannot be migrated: " + left + ". Nothing was changed.",
+                  of.path().string());
+        if (!left.empty()) {
+            report.is_possible = false;
+            report.changes.push_back({left, false});
         }
         if (!only_says)
             finish_classes(impl, classes);

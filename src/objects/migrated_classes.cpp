@@ -1,6 +1,5 @@
 #include "objects/migrated_classes.hpp"
 
-#include "format/class_table.hpp"
 #include "inspect/hidden_parts.hpp"
 #include "objects/conversion_steps.hpp"
 #include "objects/joined_schema.hpp"

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "base/result.hpp"
+#include "format/class_table.hpp"
 #include "inspect/object_classes.hpp"
 #include "objects/object_source.hpp"
 #include "txn/heap_memory.hpp"
@@ -38,6 +39,10 @@ public:
     /// Returns the heap's classes, and an entry for each.
     [[nodiscard]] const std::vector<inspect::object_classes::entry>& stored() const { return stored_.all(); }
     [[nodiscard]] const entry& at(std::size_t number) const { return entries_[number]; }
+    /// Returns what vptrs of objects contain for an entry.
+    [[nodiscard]] std::uint64_t vptr_of(std::size_t number) const {
+        return format::stall_point(reinterpret_cast<std::uintptr_t>(memory_.base()), number);
+    }
     /// True if a class has changed, or was renamed, so that its objects must be converted.
     [[nodiscard]] bool change() const { return change_; }
     /// Returns the program's class of this name; null if it has none.

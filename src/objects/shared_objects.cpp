@@ -69,30 +69,6 @@ bool hides_addresses(const type_description& schema, std::uint32_t index, std::s
            });
 }
 
-/// True if a word in these blocks, or in blocks to which their words lead, may be an address in a block of `own`. `own`
-/// is sorted.
-bool may_lead_to(txn::heap_memory& memory, std::vector<std::uint64_t> blocks, const std::vector<std::uint64_t>& own) {
-    std::unordered_set<std::uint64_t> seen;
-    while (!blocks.empty()) {
-        const std::uint64_t at = blocks.back();
-        blocks.pop_back();
-        const auto block = memory.block_of(memory.base() + at);
-        if (!block || !seen.insert(memory.offset_of(block->start)).second)
-            continue;
-        if (std::binary_search(own.begin(), own.end(), memory.offset_of(block->start)))
-            return true;
-        const auto* const bytes = static_cast<const std::byte*>(block->start);
-        for (std::uint64_t i = 0; i + k_word <= block->bytes; i += k_word) {
-            std::uint64_t word = 0;
-            std::memcpy(&word, bytes + i, sizeof word);
-            const std::uint64_t to = word - reinterpret_cast<std::uintptr_t>(memory.base());
-            if (to < memory.accessible_bytes())
-                blocks.push_back(to);
-        }
-    }
-    return false;
-}
-
 std::optional<std::string> first_in_both(const std::set<std::string>& a, const std::set<std::string>& b) {
     const auto found = std::find_if(a.begin(), a.end(), [&](const std::string& each) { return b.contains(each); });
     return found == a.end() ? std::nullopt : std::optional(*found);
@@ -166,9 +142,6 @@ result<void> collect_pointees(heap_source& objects, object_place root, pointees_
     return {};
 }
 
-namespace {
-
-/// True if an object of a root, or one to which it leads, hides bytes that may be an address.
 result<bool> leads_to_hidden(heap_source& objects, std::uint64_t root) {
     std::set<std::uint32_t> seen;
     const type_description& schema = objects.schema();
@@ -185,7 +158,31 @@ result<bool> leads_to_hidden(heap_source& objects, std::uint64_t root) {
            });
 }
 
-} // namespace
+bool search_words(txn::heap_memory& memory, std::vector<std::uint64_t> blocks,
+                  const std::function<bool(std::uint64_t)>& is_block,
+                  const std::function<bool(std::uint64_t)>& is_word) {
+    std::unordered_set<std::uint64_t> seen;
+    while (!blocks.empty()) {
+        const std::uint64_t at = blocks.back();
+        blocks.pop_back();
+        const auto block = memory.block_of(memory.base() + at);
+        if (!block || !seen.insert(memory.offset_of(block->start)).second)
+            continue;
+        if (is_block(memory.offset_of(block->start)))
+            return true;
+        const auto* const bytes = static_cast<const std::byte*>(block->start);
+        for (std::uint64_t i = 0; i + k_word <= block->bytes; i += k_word) {
+            std::uint64_t word = 0;
+            std::memcpy(&word, bytes + i, sizeof word);
+            if (is_word(word))
+                return true;
+            const std::uint64_t to = word - reinterpret_cast<std::uintptr_t>(memory.base());
+            if (to < memory.accessible_bytes())
+                blocks.push_back(to);
+        }
+    }
+    return false;
+}
 
 result<std::unordered_set<pointee, pointee_hash>> pointees_in_objects(heap_source& objects, object_place root,
                                                                       const pointees_of_root& all) {
@@ -301,13 +298,14 @@ private:
         const std::string both = "the roots \"" + std::string(root_) + "\" and \"" + std::string(other.name) + "\"";
         const std::string advice = ": a root is converted by itself, and pointers of other roots would not follow. Set "
                                    "these pointers to null before, or keep both in one struct that is a root";
-        const bool is_common = common && std::any_of(others.begin(), others.end(), [&](std::uint64_t each) {
-                                   return std::binary_search(own_blocks_->begin(), own_blocks_->end(), each);
-                               });
+        const auto is_own = [&](std::uint64_t block) {
+            return std::binary_search(own_blocks_->begin(), own_blocks_->end(), block);
+        };
+        const bool is_common = common && std::any_of(others.begin(), others.end(), is_own);
         if (is_common)
             found_ =
                 both + " have objects in common, or one points at objects of the other, such as a " + *common + advice;
-        else if (hides && may_lead_to(memory_, std::move(others), *own_blocks_))
+        else if (hides && search_words(memory_, std::move(others), is_own, [](std::uint64_t) { return false; }))
             found_ = both + " may have objects in common: \"" + std::string(other.name) +
                      "\" has a class that does not say its members (REM_REFLECT), or no schema, and a word in its "
                      "memory is an address of an object of \"" +
@@ -334,56 +332,6 @@ result<std::string> root_with_common_objects(txn::heap_memory& memory, const std
                                              const migrated_classes* classes, std::string_view root,
                                              heap_source& objects, std::uint64_t object) {
     return common_objects(memory, schemas, classes, root, objects, object).find();
-}
-
-result<std::string> root_left_behind(txn::heap_memory& memory, const migrated_classes& classes,
-                                     const std::function<bool(const types::root_view&)>& is_migrated) {
-    types::memory_bytes bytes(memory);
-    auto schemas = types::read_schemas(bytes, memory.path(), memory.header().type_table);
-    if (!schemas)
-        return schemas.error();
-    std::string found;
-    const auto look_at = [&](const types::root_view& root) -> result<void> {
-        const std::string name = "the root \"" + std::string(root.name) + '"';
-        auto stored = types::schema_of(*schemas, root.fingerprint_hash, root.fingerprint_algorithm, memory.path());
-        if (!stored)
-            return stored.error();
-        if (*stored && !inspect::have_vptrs(**stored))
-            return {};
-        const std::string hidden =
-            " leads to a class that does not say its members (REM_REFLECT), or has no schema. So it "
-            "may have objects of a class with virtual functions that has changed";
-        if (!*stored) {
-            found = name + hidden;
-            return {};
-        }
-        const class_rows rows(classes, **stored);
-        heap_source objects(bytes, memory.path(), reinterpret_cast<std::uintptr_t>(memory.base()),
-                            memory.reserved_bytes(), **stored);
-        objects.know_classes(rows);
-        const std::uint64_t object = memory.offset_of(root.object);
-        auto hides = leads_to_hidden(objects, object);
-        if (!hides)
-            return hides.error();
-        if (*hides)
-            found = name + hidden;
-        pointees_of_root reached;
-        REM_TRY(collect_pointees(objects, {(*stored)->root, object}, reached));
-        for (const std::size_t each : reached.classes) {
-            if (classes.at(each).changes)
-                found = name + " leads to objects of the class " + classes.stored()[each].name +
-                        ", which has changed. Name the root in the same migration";
-        }
-        return {};
-    };
-    result<void> looked;
-    REM_TRY(types::root_directory(memory).for_each([&](const types::root_view& root) {
-        if (looked && found.empty() && !is_migrated(root))
-            looked = look_at(root);
-    }));
-    if (!looked)
-        return looked.error();
-    return found;
 }
 
 } // namespace remanence::objects

@@ -6,7 +6,6 @@
 #include "objects/migrated_classes.hpp"
 #include "objects/object_source.hpp"
 #include "txn/heap_memory.hpp"
-#include "types/root_directory.hpp"
 #include "types/schema_table.hpp"
 
 #include <cstddef>
@@ -54,6 +53,14 @@ struct pointees_of_root {
 /// Collects the targets of all pointers in an object, and of all pointers in these targets. If `objects` knows classes,
 /// the object to which a pointer to its base leads is a target, too. errc::corrupt. O(objects).
 result<void> collect_pointees(heap_source& objects, object_place root, pointees_of_root& found);
+/// True if an object of a root, or one to which it leads, hides bytes that may be an address. errc::corrupt. O(objects) if
+/// `objects` knows classes.
+result<bool> leads_to_hidden(heap_source& objects, std::uint64_t root);
+/// Searches these blocks, and blocks to which a word in them may be an address: true if is_block() is true of the place
+/// of one, or is_word() of a word in one.
+bool search_words(txn::heap_memory& memory, std::vector<std::uint64_t> blocks,
+                  const std::function<bool(std::uint64_t)>& is_block,
+                  const std::function<bool(std::uint64_t)>& is_word);
 /// Returns those targets that are parts of the root's object, or of an object to which pointers lead. errc::corrupt.
 /// O(objects).
 result<std::unordered_set<pointee, pointee_hash>> pointees_in_objects(heap_source& objects, object_place root,
@@ -69,10 +76,5 @@ result<std::vector<std::uint64_t>> blocks_of_all(txn::heap_memory& memory, heap_
 result<std::string> root_with_common_objects(txn::heap_memory& memory, const std::vector<types::stored_schema>& schemas,
                                              const migrated_classes* classes, std::string_view root,
                                              heap_source& objects, std::uint64_t object);
-
-/// Returns a sentence about the first root that leads to objects of a class that changes, and is not migrated; empty if
-/// there is none. errc::corrupt. O(objects of roots that lead to objects with virtual functions).
-result<std::string> root_left_behind(txn::heap_memory& memory, const migrated_classes& classes,
-                                     const std::function<bool(const types::root_view&)>& is_migrated);
 
 } // namespace remanence::objects

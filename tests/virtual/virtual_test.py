@@ -125,8 +125,8 @@ class Shapes(unittest.TestCase):
             self.expect_success(third, "read", heap)
         with self.subTest("two releases at once"):
             self.expect_success(third, "read", write("released_2.heap"))
-        with self.subTest("a version from before"):
-            self.expect_success(second, "restore", write("released_3.heap"))
+        with self.subTest("not back to a version from before"):
+            self.expect_success(second, "back", write("released_3.heap"))
         with self.subTest("a root that is not named"):
             heap = write("released_4.heap", "write-other")
             expect_refusal(second, heap, 'the root "other" leads to objects of the class released::dot')
