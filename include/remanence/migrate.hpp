@@ -41,12 +41,22 @@
 /// first are not 0.
 ///
 /// A root is refused if it has one of these:
+/// - a pointer to an object with virtual functions that was made since the last commit, or whose class the program does
+///   not have, has a virtual base, or does not say its members; the program has each class of which it makes objects by
+///   heap::make(), or that a type in the migration names;
+/// - a function whose Old or New leads to objects with virtual functions;
 /// - a pointer that does not lead to one whole object, or that leads to a number that becomes wider;
 /// - a pointer to a member that a function makes, unless the member follows by automatic changes (if several functions
 ///   are called in turn, no member does);
 /// - an aligned word that may be an address into the root, if the root has no schema or a class that hides its members.
 ///
 /// An object to which only a removed pointer leads stays in the heap.
+///
+/// Virtual functions. An object is converted as one of its own class, also where a pointer to its base leads to it. A new
+/// member of a base holds what the constructor of the object's class gives it. Such objects stay in place only if they
+/// do not change. If a class has changed, all roots that lead to its objects are named in one migration, or the heap is
+/// refused (errc::type_mismatch); a heap of changed classes is migrated when it is opened (heap_options::migrate). restore() refuses
+/// versions with objects of classes that have changed since (errc::type_mismatch).
 #pragma once
 
 #include <remanence/heap.hpp>
@@ -104,7 +114,9 @@ struct class_with_other_name {
 };
 
 /// Makes a class_with_other_name for migration_options: `rem::renamed_class<"app::circle">::of<app::round>()`. Needed
-/// only if a std::variant holds the class: elsewhere the members' names tell which class becomes which.
+/// only if a std::variant holds the class, if the class is a base, or if pointers to a base lead to its objects: elsewhere
+/// the members' names tell which class becomes which. Objects of the old class become such of the new one even if the
+/// program has both classes.
 template <detail::text_argument Old>
 struct renamed_class {
     /// Returns the renaming to class T.
@@ -232,7 +244,7 @@ struct migration_options {
     bool dry_run = false;
     std::vector<renamed_member> renamed = {};                ///< members with new names
     std::vector<migration_step> steps = {};                  ///< functions that make objects
-    std::vector<class_with_other_name> renamed_classes = {}; ///< classes in a std::variant with new names
+    std::vector<class_with_other_name> renamed_classes = {}; ///< classes with new names
     /// What may be lost: members that are gone, with their values ("year" of any class, or "book.year"); enumerators,
     /// whose values become 0 ("kind::novel"); and members that a class leaves out in its REM_REFLECT ("account.$rest").
     std::vector<std::string> dropped = {};

@@ -4,12 +4,16 @@
 
 #include "api/heap_impl.hpp"
 #include "api/raise.hpp"
+#include "api/virtual_part.hpp"
+#include "objects/left_behind.hpp"
 #include "objects/migration.hpp"
 #include "types/type_description.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace remanence::detail {
@@ -51,13 +55,25 @@ void add_zeros_of_c(const type_fingerprint& type, std::map<std::string, std::fun
     }
 }
 
+std::vector<objects::class_renaming> renamed_classes(const migration_options& how) {
+    std::vector<objects::class_renaming> renamed;
+    for (const class_with_other_name& each : how.renamed_classes)
+        renamed.push_back({each.old_name, each.new_name});
+    return renamed;
+}
+
 objects::migration_request request_for(const root_to_migrate& root, const migration_options& how,
-                                       const std::vector<objects::conversion_step>& steps) {
+                                       const std::vector<objects::conversion_step>& steps,
+                                       objects::migrated_classes& classes) {
     objects::migration_request request{.root = root.name,
                                        .type = *root.type,
                                        .makers =
                                            [&] {
                                                std::map<std::string, std::function<void(void*)>> makers;
+                                               for (const types::program_class& each : classes.all_own()) {
+                                                   if (each.make != nullptr)
+                                                       makers[each.name] = each.make;
+                                               }
                                                const auto add = [&](const std::vector<class_maker>& all) {
                                                    for (const class_maker& each : all)
                                                        makers[readable_name(each.type->name())] = each.make;
@@ -71,10 +87,45 @@ objects::migration_request request_for(const root_to_migrate& root, const migrat
                                        .steps = steps};
     for (const renamed_member& each : how.renamed)
         request.renamings.push_back({each.type, each.old_name, each.new_name});
-    for (const class_with_other_name& each : how.renamed_classes)
-        request.renamed_classes.push_back({each.old_name, each.new_name});
+    request.renamed_classes = renamed_classes(how);
     request.dropped = how.dropped;
+    request.classes = &classes;
     return request;
+}
+
+/// Returns what the heap and the program have of classes with virtual functions.
+objects::migrated_classes classes_for(heap_impl& impl, const migration_options& how) {
+    std::vector<types::program_class> own;
+    if (known_virtual_part != nullptr)
+        own = known_virtual_part->classes();
+    auto classes = objects::migrated_classes::of(impl.memory(), std::move(own), renamed_classes(how));
+    if (!classes)
+        raise(classes.why());
+    return std::move(*classes);
+}
+
+/// If a class has changed, all roots that lead to its objects must be migrated together. Says which one is not.
+std::string root_left_behind(heap_impl& impl, const objects::migrated_classes& classes,
+                             const std::vector<root_to_migrate>& roots) {
+    if (!classes.change())
+        return {};
+    auto left = objects::root_left_behind(impl.memory(), classes, [&](const types::root_view& root) {
+        return std::any_of(roots.begin(), roots.end(), [&](const root_to_migrate& each) {
+            return each.name == root.name ||
+                   (root.fingerprint_hash == each.type->hash && root.fingerprint_algorithm == each.type->algorithm);
+        });
+    });
+    if (!left)
+        raise(left.why());
+    return std::move(*left);
+}
+
+/// Makes what the heap records of classes fit the converted objects. Later calls, and the commit, replace their vptrs.
+void finish_classes(heap_impl& impl, objects::migrated_classes& classes) {
+    if (auto finished = classes.finish(); !finished)
+        raise(finished.why());
+    if (known_virtual_part != nullptr && (classes.has_made_objects() || impl.memory().header().class_table != 0))
+        known_virtual_part->serve(impl, {}, assumption::none);
 }
 
 } // namespace
@@ -92,8 +143,11 @@ migration_report migrate_roots(heap& of, const std::vector<root_to_migrate>& roo
     const auto run = [&](bool only_says) {
         migration_report report;
         objects::memory_need memory;
+        objects::migrated_classes classes = classes_for(impl, how);
+        report.is_needed = classes.change(); // also if it has no objects any more
+        is_readable = is_readable && !classes.change();
         for (const root_to_migrate& each : roots) {
-            objects::migration_request request = request_for(each, how, steps);
+            objects::migration_request request = request_for(each, how, steps, classes);
             request.only_says = only_says;
             request.estimates = only_says && how.dry_run;
             auto done = objects::migrate_root(impl.memory(), request);
@@ -109,6 +163,18 @@ migration_report migrate_roots(heap& of, const std::vector<root_to_migrate>& roo
             for (const objects::type_change& change : done->changes)
                 report.changes.push_back({change.what, change.is_automatic});
         }
+        // The refusal of a root says more, so it comes first.
+        const std::string left = report.is_possible ? root_left_behind(impl, classes, roots) : std::string();
+        if (!left.empty() && !only_says)
+            raise(errc::type_mismatch,
+                  "the roots of " + of.path().string() + " cannot be migrated: " + left + ". Nothing was changed.",
+                  of.path().string());
+        if (!left.empty()) {
+            report.is_possible = false;
+            report.changes.push_back({left, false});
+        }
+        if (!only_says)
+            finish_classes(impl, classes);
         report.peak_bytes = memory.peak_bytes;
         return report;
     };
@@ -119,7 +185,7 @@ migration_report migrate_roots(heap& of, const std::vector<root_to_migrate>& roo
         if (is_readable)
             return report;
         raise(errc::read_only,
-              "the root \"" + first + "\" of " + of.path().string() +
+              (first.empty() ? "a class of objects in " : "the root \"" + first + "\" of ") + of.path().string() +
                   " is of an older type and cannot be migrated, since the heap is open read-only. Open it for writing "
                   "once, with the same heap_options::migrate; or read it with the release that wrote it.",
               of.path().string());

@@ -281,10 +281,10 @@ heap::heap(os::file_system& files, const std::filesystem::path& path, const heap
     detail::registry::add(*impl_);
     impl_->memory().allow_writes(false);
     impl_->threads.watch_memory();
+    if (options.migrate) // before classes are compared with the program's, since it may convert their objects
+        options.migrate(*this);
     if (detail::known_virtual_part != nullptr && impl_->memory().header().class_table != 0)
         detail::known_virtual_part->serve(*impl_, {}, detail::assumption::none);
-    if (options.migrate)
-        options.migrate(*this);
 }
 
 } // namespace remanence

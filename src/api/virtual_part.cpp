@@ -30,19 +30,30 @@ constexpr std::uint64_t k_numbers_end = 4 * GiB; // smaller numbers are common
 class program_classes {
 public:
     using fingerprint_function = const type_fingerprint& (*)();
-    void add(std::string_view name, fingerprint_function type) {
+    struct known_class {
+        fingerprint_function type;
+        void (*make)(void* at);
+    };
+    using table = std::map<std::string, known_class, std::less<>>; // by mangled names
+    void add(std::string_view name, known_class added) {
         const std::scoped_lock lock(guard_);
-        all_.emplace(name, type);
+        const auto [known, is_new] = all_.emplace(name, added);
+        if (added.make != nullptr)
+            known->second.make = added.make;
     }
     [[nodiscard]] fingerprint_function find(std::string_view name) const {
         const std::scoped_lock lock(guard_);
         const auto found = all_.find(name);
-        return found != all_.end() ? found->second : nullptr;
+        return found != all_.end() ? found->second.type : nullptr;
+    }
+    [[nodiscard]] table all() const {
+        const std::scoped_lock lock(guard_);
+        return all_;
     }
 
 private:
     mutable std::mutex guard_;
-    std::map<std::string, fingerprint_function, std::less<>> all_;
+    table all_;
 };
 
 program_classes& known_classes() {
@@ -53,6 +64,23 @@ program_classes& known_classes() {
 const type_fingerprint* type_of_class(std::string_view mangled) {
     const auto type = known_classes().find(mangled);
     return type != nullptr ? &type() : nullptr;
+}
+
+std::uint64_t vptr_of(const types::program_class& of, std::uint32_t position) {
+    const types::vtable* const found = types::vtable_index::present()->find(of.mangled, position, {});
+    return found != nullptr ? found->point : 0;
+}
+
+std::vector<types::program_class> all_classes() {
+    std::vector<types::program_class> all;
+    program_classes::table known;
+    do { // making a fingerprint makes the classes in it known
+        known = known_classes().all();
+        all.clear();
+        for (const auto& [mangled, each] : known)
+            all.push_back({mangled, readable_name(mangled.c_str()), &each.type(), each.make, vptr_of});
+    } while (known.size() != known_classes().all().size());
+    return all;
 }
 
 /// What typeid tells of an object whose class the program does not have.
@@ -152,11 +180,12 @@ void serve(heap_impl& heap, const std::string& type, assumption made) {
 
 } // namespace
 
-constinit const virtual_part k_virtual_part{serve};
+constinit const virtual_part k_virtual_part{serve, all_classes};
 
-const virtual_part* know_class(const std::type_info& type, const type_fingerprint& (*fingerprint)()) noexcept {
+const virtual_part* know_class(const std::type_info& type, const type_fingerprint& (*fingerprint)(),
+                               void (*make)(void* at)) noexcept {
     try {
-        known_classes().add(type.name(), fingerprint);
+        known_classes().add(type.name(), {fingerprint, make});
     } catch (const std::bad_alloc&) { // NOLINT(bugprone-empty-catch): objects of the class have no schema then
     }
     return &k_virtual_part;

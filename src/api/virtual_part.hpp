@@ -3,11 +3,13 @@
 
 #include "base/result.hpp"
 #include "txn/transactions.hpp"
+#include "types/program_class.hpp"
 
 #include <remanence/types/detail/virtual_functions.hpp>
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace remanence::detail {
 
@@ -35,6 +37,8 @@ struct virtual_part {
     /// its base. Throws remanence::error: errc::not_supported because of what the compiler assumes about `type`;
     /// and as types::class_settler::renew().
     void (*serve)(heap_impl& heap, const std::string& type, assumption made);
+    /// Returns the classes that the program has told of. Throws std::bad_alloc.
+    std::vector<types::program_class> (*classes)();
 };
 extern const virtual_part k_virtual_part;
 

@@ -78,6 +78,7 @@ std::optional<std::string> conversion::why_not(const object_builder& builder, st
 result<void> conversion::make(object_place from, object_place to, unsigned depth) {
     const rooms room = std::exchange(next_rooms_, {});
     const bool is_base = std::exchange(next_is_base_, false);
+    const base_of whole = std::exchange(next_whole_, {});
     if (depth == inspect::k_depth_max)
         return source_.too_deep(from);
     const type_row& was = source_.row(from.row);
@@ -99,7 +100,7 @@ result<void> conversion::make(object_place from, object_place to, unsigned depth
     case form::pointer:
         return make_pointer(from, to);
     case form::members:
-        REM_TRY(make_members(from, to, room, false, depth));
+        REM_TRY(make_members(from, to, room, false, depth, whole));
         return inspect::has_vptr(is) ? told_.vptr(builder_, to, is_base) : result<void>();
     case form::array:
         return is_character_array(builder_.schema(), to.row) ? make_characters(from, to) : make_array(from, to, depth);
@@ -175,8 +176,8 @@ result<void> conversion::make_characters(object_place from, object_place to) {
     return {};
 }
 
-result<void> conversion::make_members(object_place from, object_place to, rooms room, bool by_function,
-                                      unsigned depth) {
+result<void> conversion::make_members(object_place from, object_place to, rooms room, bool by_function, unsigned depth,
+                                      const base_of& whole) {
     REM_TRY(source_.check_members(from));
     auto bytes = source_.bytes(from);
     if (!bytes)
@@ -184,28 +185,29 @@ result<void> conversion::make_members(object_place from, object_place to, rooms 
     REM_TRY(make_rest(from, to, room, by_function));
     if (*bytes == nullptr) {
         for (std::size_t i = 0; i != members_of(builder_.row(to.row))->size(); ++i)
-            REM_TRY(make_member(from, to, i, depth));
+            REM_TRY(make_member(from, to, i, depth, whole));
         return {};
     }
     const row_matching::member_plan& plan = rows_.plan(from.row, to.row);
-    REM_TRY(copy(plan, from, to));
+    REM_TRY(copy(plan, from, to, whole));
     for (const std::size_t each : plan.others)
-        REM_TRY(make_member(from, to, each, depth));
+        REM_TRY(make_member(from, to, each, depth, whole));
     return {};
 }
 
 /// Makes what a plan copies. Precondition: the source is in memory.
-result<void> conversion::copy(const row_matching::member_plan& plan, object_place from, object_place to) {
+result<void> conversion::copy(const row_matching::member_plan& plan, object_place from, object_place to,
+                              const base_of& whole) {
     auto bytes = source_.bytes(from);
     if (!bytes)
         return bytes.error();
     for (const auto& each : plan.copies)
         builder_.put_bytes(to.at + each.to, *bytes + each.from, each.count);
-    return plan.defaults.empty() ? result<void>() : put_defaults(plan, to);
+    return plan.defaults.empty() ? result<void>() : put_defaults(plan, to, whole);
 }
 
-result<void> conversion::put_defaults(const row_matching::member_plan& plan, object_place to) {
-    auto model = model_of(to.row);
+result<void> conversion::put_defaults(const row_matching::member_plan& plan, object_place to, const base_of& whole) {
+    auto model = model_of(to.row, whole);
     if (!model)
         return model.error();
     for (const auto& each : plan.defaults)
@@ -213,8 +215,12 @@ result<void> conversion::put_defaults(const row_matching::member_plan& plan, obj
     return {};
 }
 
-/// Returns a default-constructed object of this row.
-result<object_place> conversion::model_of(std::uint32_t row) {
+/// Returns a default-constructed object of this row, if possible as the base of a whole object.
+result<object_place> conversion::model_of(std::uint32_t row, const base_of& whole) {
+    if (whole) {
+        if (auto made = told_.default_of(builder_, whole->row))
+            return object_place{row, made->at + whole->offset};
+    }
     if (!model_ || model_->row != row) {
         auto made = told_.default_of(builder_, row);
         if (!made)
@@ -272,7 +278,8 @@ conversion::rooms conversion::rooms_of(std::uint32_t from, const type_part& orig
     return {inspect::room_of(source_.schema(), from, origin), inspect::room_of(builder_.schema(), to, member)};
 }
 
-result<void> conversion::make_member(object_place from, object_place to, std::size_t index, unsigned depth) {
+result<void> conversion::make_member(object_place from, object_place to, std::size_t index, unsigned depth,
+                                     const base_of& whole) {
     const type_part& each = (*members_of(builder_.row(to.row)))[index];
     if (!each.offset) // a bit-field whose place is not known
         return {};
@@ -287,9 +294,12 @@ result<void> conversion::make_member(object_place from, object_place to, std::si
         REM_CHECK(*member); // exists, because `origin` has an offset
         next_rooms_ = rooms_of(from.row, *origin, to.row, each);
         next_is_base_ = each.name.empty();
+        if (next_is_base_ && inspect::has_vptr(builder_.row(each.type)))
+            next_whole_ =
+                whole ? whole_object{whole->row, whole->offset + *each.offset} : whole_object{to.row, *each.offset};
         REM_TRY(make(**member, place, depth + 1));
     } else {
-        auto model = model_of(to.row);
+        auto model = model_of(to.row, whole);
         if (!model)
             return model.error();
         REM_TRY(make_default({each.type, model->at + *each.offset}, place, depth + 1));
@@ -306,6 +316,9 @@ result<void> conversion::make_default(object_place model, object_place to, unsig
         }
         result<object_place> default_of(object_builder& by, std::uint32_t row) override {
             return told.default_of(by, row);
+        }
+        result<void> vptr(object_builder& by, object_place to, bool is_base) override {
+            return told.vptr(by, to, is_base);
         }
         listener& told;
     } copier(told_);

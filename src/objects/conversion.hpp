@@ -50,6 +50,8 @@ public:
     /// True if objects of `from` can become objects of `to`. changes() lists the differences that all calls of match()
     /// found.
     bool match(std::uint32_t from, std::uint32_t to);
+    /// Does the same for a class of objects to which pointers to their bases lead.
+    bool match_class(std::uint32_t from, std::uint32_t to);
     [[nodiscard]] const std::vector<type_change>& changes() const { return changes_; }
 
     /// Sets the program's conversion functions. The table must outlive this object.
@@ -133,6 +135,9 @@ public:
         const auto found = pointees_.find(from);
         return found == pointees_.end() ? std::nullopt : std::optional(found->second);
     }
+
+    /// Returns all rows of targets, and the rows that they get.
+    [[nodiscard]] const std::map<std::uint32_t, std::uint32_t>& pointees() const { return pointees_; }
 
     [[nodiscard]] const types::type_description& from() const { return from_; }
     [[nodiscard]] const types::type_description& to() const { return to_; }
@@ -257,7 +262,9 @@ public:
     result<void> put_element(container_filler& filler, object_place container, const element_line& line,
                              std::uint64_t number);
     /// Writes the values of new members that a plan copies from a default-constructed object.
-    result<void> put_defaults(const row_matching::member_plan& plan, object_place to);
+    result<void> put_defaults(const row_matching::member_plan& plan, object_place to) {
+        return put_defaults(plan, to, {});
+    }
     /// Returns why objects of this row, or of a row in it, cannot be made here; nothing if they can.
     static std::optional<std::string> why_not(const object_builder& builder, std::uint32_t row);
     /// The number of bytes that belong to an object alone, in the source and in the target. Other members may lie
@@ -275,8 +282,17 @@ public:
 
 private:
     result<void> make(object_place from, object_place to, unsigned depth);
-    result<void> make_members(object_place from, object_place to, rooms room, bool by_function, unsigned depth);
-    result<void> make_member(object_place from, object_place to, std::size_t index, unsigned depth);
+    /// The object with virtual functions to which a base belongs. What its constructor gives to the base is what a new
+    /// member of the base holds, since the base itself may be abstract.
+    struct whole_object {
+        std::uint32_t row;
+        std::uint64_t offset; // of the base
+    };
+    using base_of = std::optional<whole_object>;
+    result<void> make_members(object_place from, object_place to, rooms room, bool by_function, unsigned depth,
+                              const base_of& whole = {});
+    result<void> make_member(object_place from, object_place to, std::size_t index, unsigned depth,
+                             const base_of& whole);
     result<void> make_default(object_place model, object_place to, unsigned depth);
     result<void> make_by_steps(const step_chain& chain, object_place from, object_place to, unsigned depth);
     result<void> make_filled(object_place from, object_place to, unsigned depth);
@@ -297,8 +313,10 @@ private:
     result<void> make_container(object_place from, object_place to, unsigned depth);
     using take_element = std::function<result<bool>(const element_place&, std::uint64_t number)>;
     result<void> take_sorted(object_place from, bool is_descending, const take_element& take);
-    result<void> copy(const row_matching::member_plan& plan, object_place from, object_place to);
-    result<object_place> model_of(std::uint32_t row);
+    result<void> copy(const row_matching::member_plan& plan, object_place from, object_place to,
+                      const base_of& whole = {});
+    result<void> put_defaults(const row_matching::member_plan& plan, object_place to, const base_of& whole);
+    result<object_place> model_of(std::uint32_t row, const base_of& whole);
     result<void> make_number(object_place from, object_place to);
     result<void> make_element(container_filler& filler, object_place container, const element_place& from,
                               std::uint64_t number, const element_plans& plans, unsigned depth);
@@ -317,6 +335,7 @@ private:
     std::vector<path_step> path_;
     rooms next_rooms_;                  // rooms of the object that is made next
     bool next_is_base_ = false;         // whether the object that is made next is a base
+    base_of next_whole_;                // the object whose base is made next
     std::optional<object_place> model_; // the default-constructed object that was used last
 };
 

@@ -22,6 +22,7 @@ struct between_functions final : conversion::listener {
     }
     result<object_place> default_of(object_builder& by, std::uint32_t row) override { return told.default_of(by, row); }
     result<void> construct(object_builder& by, object_place to) override { return told.construct(by, to); }
+    result<void> vptr(object_builder& by, object_place to, bool is_base) override { return told.vptr(by, to, is_base); }
     void fill(const prepared_step& by, std::uint64_t was, std::uint64_t is) override {
         by.given->fill(base + was, base + is);
     }
@@ -41,6 +42,7 @@ struct last_of_chain final : conversion::listener {
     }
     result<object_place> default_of(object_builder& by, std::uint32_t row) override { return told.default_of(by, row); }
     result<void> construct(object_builder& by, object_place to) override { return told.construct(by, to); }
+    result<void> vptr(object_builder& by, object_place to, bool is_base) override { return told.vptr(by, to, is_base); }
     void fill(const prepared_step& by, std::uint64_t was, std::uint64_t is) override { told.fill(by, was, is); }
     void made_between(const prepared_step& by, std::uint64_t at) override { told.made_between(by, at); }
 

@@ -36,7 +36,8 @@ bool row_matching::add_copies(std::uint32_t from, std::uint32_t to, member_plan:
                               std::vector<member_plan::bytes>& copies) const {
     const type_row& was = from_.rows[from];
     const type_row& is = to_.rows[to];
-    if (chain(from, to) != nullptr || pointees_.contains(from)) // the listener must be told of the object
+    // The listener must be told of the object, or write its vptrs.
+    if (chain(from, to) != nullptr || pointees_.contains(from) || inspect::has_vptr(is))
         return false;
     const auto copy = [&](std::uint64_t count) {
         if (!copies.empty()) {
@@ -124,10 +125,10 @@ const row_matching::member_plan* row_matching::whole_plan(std::uint32_t from, st
     if (is_new && chain(from, to) == nullptr && !pointees_.contains(from)) {
         const bool have_members = members_of(from_.rows[from]) != nullptr && members_of(to_.rows[to]) != nullptr;
         member_plan all;
-        if (have_members && !has_rest(from, to))
+        const bool is_planned = have_members && !has_rest(from, to) && !inspect::has_vptr(to_.rows[to]);
+        if (is_planned)
             all = plan(from, to);
-        const bool is_whole =
-            have_members ? !has_rest(from, to) && all.others.empty() : add_copies(from, to, {}, all.copies);
+        const bool is_whole = have_members ? is_planned && all.others.empty() : add_copies(from, to, {}, all.copies);
         if (is_whole)
             made = std::move(all);
     }

@@ -2,6 +2,7 @@
 #include "objects/migration.hpp"
 
 #include "objects/conversion_size.hpp"
+#include "objects/joined_schema.hpp"
 #include "objects/lost_values.hpp"
 #include "objects/place_plan.hpp"
 #include "objects/root_conversion.hpp"
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -51,6 +53,16 @@ bool has_other_schema(txn::heap_memory& memory, const detail::type_fingerprint& 
     return program && has_other_enumerators(**stored, *program);
 }
 
+/// True if objects of a class have this base, directly or not.
+// NOLINTNEXTLINE(misc-no-recursion): no type contains itself by value
+bool has_base(const type_description& schema, std::uint32_t index, std::uint32_t base) {
+    const auto* const members = members_of(schema.rows[index]);
+    return members != nullptr &&
+           std::any_of(members->begin(), members->end(), [&](const auto& each) { // NOLINT(misc-no-recursion)
+               return each.name.empty() && (each.type == base || has_base(schema, each.type, base));
+           });
+}
+
 class root_migration {
 public:
     root_migration(txn::heap_memory& memory, const migration_request& request)
@@ -68,21 +80,23 @@ public:
         if (!*root)
             return outcome;
         const bool is_of_type = has_fingerprint(**root);
-        if (is_of_type && !has_other_schema(memory_, request_.type, **root))
+        const bool has_type = is_of_type && !has_other_schema(memory_, request_.type, **root);
+        if (has_type && (request_.classes == nullptr || !request_.classes->change()))
+            return outcome;
+        REM_TRY(describe(**root));
+        heap_source old_objects(bytes_, memory_.path(), base_, memory_.reserved_bytes(), from_);
+        const std::uint64_t object = memory_.offset_of((*root)->object);
+        REM_TRY(find_classes(old_objects, object));
+        if (has_type && !leads_to_change())
             return outcome;
         outcome.is_needed = true;
         outcome.is_readable = false;
-        REM_TRY(describe(**root));
         step_table steps;
         if (auto prepared = steps.prepare(request_.steps); !prepared)
             return refused(prepared.why().code, prepared.why().message);
         row_matching rows = match(steps, outcome);
         object_builder builder(memory_, to_, {.trusts_order = true});
-        heap_source old_objects(bytes_, memory_.path(), base_, memory_.reserved_bytes(), from_);
-        const std::uint64_t object = memory_.offset_of((*root)->object);
         const bool stays = outcome.is_possible && rows.has_same_bytes();
-        if (outcome.is_possible && !stays)
-            REM_TRY(find_vptrs(outcome));
         outcome.is_in_place = stays;
         outcome.is_readable = is_of_type && stays;
         std::optional<place_plan> plan;
@@ -139,27 +153,66 @@ private:
         return {};
     }
 
-    /// Objects with virtual functions are not looked into, but may lead to what would be converted.
-    result<void> find_vptrs(migration_outcome& outcome) {
-        if (memory_.header().class_table == 0)
+    /// Finds the classes of the objects with virtual functions to which the root leads.
+    result<void> find_classes(heap_source& old_objects, std::uint64_t object) {
+        if (request_.classes == nullptr || !inspect::have_vptrs(from_))
             return {};
-        result<void> looked;
-        REM_TRY(directory_.for_each([&](const types::root_view& root) {
-            auto schema = types::schema_of(schemas_, root.fingerprint_hash, root.fingerprint_algorithm, memory_.path());
-            if (!schema)
-                looked = schema.error();
-            else if (*schema && inspect::have_vptrs(**schema) && outcome.is_possible) {
-                outcome.changes.push_back({"the root \"" + std::string(root.name) +
-                                               "\" leads to objects with virtual functions, and a heap that has such "
-                                               "objects cannot be migrated",
-                                           false});
-                outcome.is_possible = false;
-            }
-        }));
-        return looked;
+        classes_.emplace(*request_.classes, from_);
+        old_objects.know_classes(*classes_);
+        return collect_pointees(old_objects, {from_.root, object}, reached_);
+    }
+    [[nodiscard]] bool leads_to_change() const {
+        return std::any_of(reached_.classes.begin(), reached_.classes.end(),
+                           [&](std::size_t each) { return request_.classes->at(each).changes; });
     }
 
-    row_matching match(const step_table& steps, migration_outcome& outcome) const {
+    /// Matches the classes of objects to which pointers to their bases lead.
+    void match_classes(row_matching& rows, const std::map<std::size_t, std::uint32_t>& becomes,
+                       migration_outcome& outcome) const {
+        std::vector<std::string> why;
+        for (const std::string& each : reached_.not_known)
+            why.push_back(each +
+                          " of a class that does not say its members (REM_REFLECT), has a virtual base, or was made "
+                          "since the last commit");
+        for (const auto& [number, bases] : reached_.derived) {
+            const std::string& name = request_.classes->stored()[number].name;
+            const std::string advice = ". If it has another name now, .rename(rem::renamed_class) says so";
+            const auto to = becomes.find(number);
+            if (to == becomes.end()) {
+                why.push_back("there are objects of the class " + name + ", which this program does not have" + advice +
+                              "; if not, a program that calls heap::make() for the class has it");
+                continue;
+            }
+            const auto lost = std::find_if(bases.begin(), bases.end(), [&](std::uint32_t base) {
+                const auto now = rows.pointee(base);
+                return now && !has_base(to_, to->second, *now);
+            });
+            if (lost != bases.end())
+                why.push_back("a pointer to " + from_.name_of(*lost) + " leads to an object of the class " + name +
+                              ", which has no base " + to_.name_of(*rows.pointee(*lost)) + " in this program" + advice);
+            else
+                outcome.is_possible = rows.match_class(*classes_->row_of(number), to->second) && outcome.is_possible;
+        }
+        outcome.changes = rows.changes();
+        outcome.is_possible = outcome.is_possible && why.empty();
+        for (std::string& each : why)
+            outcome.changes.push_back({std::move(each), false});
+    }
+
+    /// Adds the program's classes to its schema. Returns, for the numbers of the heap's classes, what rows they get.
+    std::map<std::size_t, std::uint32_t> add_own_classes() {
+        std::map<std::size_t, std::uint32_t> rows;
+        for (const auto& [number, bases] : reached_.derived) {
+            const types::program_class* const now = request_.classes->at(number).now;
+            const auto schema = now == nullptr ? std::nullopt : schema_of_program(*now->type);
+            if (schema)
+                rows[number] = join_schema(to_, *schema)[schema->root];
+        }
+        return rows;
+    }
+
+    row_matching match(const step_table& steps, migration_outcome& outcome) {
+        const std::map<std::size_t, std::uint32_t> own = add_own_classes();
         row_matching rows(from_, to_);
         rows.use(steps);
         for (const member_renaming& each : request_.renamings)
@@ -169,7 +222,7 @@ private:
         for (const std::string& each : request_.dropped)
             rows.drop(each);
         outcome.is_possible = rows.match(from_.root, to_.root);
-        outcome.changes = rows.changes();
+        match_classes(rows, own, outcome);
         return rows;
     }
 
@@ -177,7 +230,7 @@ private:
     /// permission.
     result<void> find_obstacles(heap_source& old_objects, const object_builder& builder, const row_matching& rows,
                                 std::uint64_t object, migration_outcome& outcome) {
-        auto why = why_not_converted(builder, rows, outcome.is_in_place, object);
+        auto why = why_not_converted(old_objects, builder, rows, outcome.is_in_place, object);
         if (!why)
             return why.error();
         if (why->empty() && rows.may_lose() && (!request_.only_says || request_.estimates)) {
@@ -210,7 +263,7 @@ private:
     /// Converts the objects in place by this plan, or makes them anew.
     result<void> convert(heap_source& old_objects, object_builder& builder, const row_matching& rows,
                          const place_plan* in_place, std::uint64_t object) {
-        root_conversion converted(memory_, old_objects, builder, rows, names(), request_.makers());
+        root_conversion converted(memory_, old_objects, builder, rows, request_.classes, names(), request_.makers());
         std::uint64_t now = object;
         if (in_place != nullptr) {
             REM_TRY(converted.change_in_place(*in_place, object));
@@ -225,17 +278,23 @@ private:
     }
 
     /// Returns why the objects cannot be made anew, or changed in place, although their types match; empty if they can.
-    result<std::vector<std::string>> why_not_converted(const object_builder& builder, const row_matching& rows,
-                                                       bool is_in_place, std::uint64_t object) {
+    result<std::vector<std::string>> why_not_converted(heap_source& old_objects, const object_builder& builder,
+                                                       const row_matching& rows, bool is_in_place,
+                                                       std::uint64_t object) {
         std::vector<std::string> why;
         if (!is_in_place) {
             why = rows.only_in_place();
             if (auto shape = conversion::why_not(builder, to_.root))
                 why.push_back(std::move(*shape));
+            for (const auto& [from, to] : rows.pointees()) {
+                auto shape = inspect::has_vptr(builder.row(to)) ? conversion::why_not(builder, to) : std::nullopt;
+                if (shape && why.empty())
+                    why.push_back(std::move(*shape));
+            }
         }
         if (!why.empty() || (request_.only_says && !request_.estimates))
             return why; // the conversion itself checks the rest
-        auto shared = root_with_common_objects(memory_, schemas_, request_.root, from_, object);
+        auto shared = root_with_common_objects(memory_, schemas_, request_.classes, request_.root, old_objects, object);
         if (!shared)
             return shared.error();
         if (!shared->empty())
@@ -311,6 +370,8 @@ private:
     std::vector<types::stored_schema> schemas_;
     type_description from_;
     type_description to_;
+    std::optional<class_rows> classes_; // if the root may lead to objects with virtual functions
+    pointees_of_root reached_;          // then: what it leads to
 };
 
 } // namespace
@@ -320,6 +381,8 @@ result<migration_outcome> migrate_root(txn::heap_memory& memory, const migration
     // fingerprint. So these are converted first.
     std::vector<std::string> others;
     std::optional<bool> is_other;
+    if (request.classes != nullptr && request.classes->change()) // whose objects lie in several roots
+        is_other = true;
     REM_TRY(types::root_directory(memory).for_each([&](const types::root_view& each) {
         const bool is_alike = each.fingerprint_hash == request.type.hash &&
                               each.fingerprint_algorithm == request.type.algorithm && each.name != request.root;

@@ -3,6 +3,7 @@
 
 #include "base/result.hpp"
 #include "objects/conversion.hpp"
+#include "objects/migrated_classes.hpp"
 #include "txn/heap_memory.hpp"
 
 #include <remanence/types/detail/fingerprint.hpp>
@@ -22,10 +23,6 @@ struct member_renaming {
     std::string type, old_name, new_name;
 };
 
-struct class_renaming {
-    std::string old_name, new_name;
-};
-
 struct migration_request {
     std::string_view root;
     const detail::type_fingerprint& type;
@@ -34,6 +31,7 @@ struct migration_request {
     std::function<std::map<std::string, std::function<void(void*)>>()> makers;
     std::vector<member_renaming> renamings = {};
     std::vector<class_renaming> renamed_classes = {};
+    migrated_classes* classes = nullptr;   // shared by all roots of a migration; null: the heap has none
     std::vector<std::string> dropped = {}; // members whose values may be lost: row_matching::drop()
     std::span<const conversion_step> steps = {};
     bool only_says = false;     // only reports, without a change
@@ -62,7 +60,9 @@ struct migration_outcome {
     std::vector<type_change> changes;
 };
 
-/// Converts the root, everything in it, and everything to which it points. Frees the old objects. If the enumerators,
+/// Converts the root, everything in it, and everything to which it points. An object with virtual functions stays one of
+/// its own class, and gets the vptrs of the program's. When all roots are migrated, the caller must call
+/// migrated_classes::finish(). Frees the old objects. If the enumerators,
 /// or the members of a class that states them, have changed, also converts all other roots with this fingerprint,
 /// because they share one schema. If only names differ, no object is visited. If all sizes stay the same, objects are
 /// changed in place (place_plan.hpp). The caller holds the write lock. If this function fails, or a function of the

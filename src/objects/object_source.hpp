@@ -93,6 +93,8 @@ private:
     const types::type_description& schema_;
 };
 
+class class_rows;
+
 /// Reads objects from the memory of a heap.
 class heap_source final : public object_source {
 public:
@@ -120,9 +122,14 @@ public:
     }
     [[nodiscard]] unexpected too_deep(object_place of) const override { return reader_.too_deep(of); }
     [[nodiscard]] inspect::object_reader& reader() { return reader_; }
+    /// From now on, objects with virtual functions are found by pointers to their bases. `by` must outlive this object.
+    void know_classes(const class_rows& by) { classes_ = &by; }
+    /// Returns null if know_classes() was not called.
+    [[nodiscard]] const class_rows* classes() const { return classes_; }
 
 private:
     inspect::object_reader reader_;
+    const class_rows* classes_ = nullptr;
 };
 
 /// Returns a template's name without arguments: "std::vector" for "std::vector<int>". Returns other names unchanged.

@@ -20,6 +20,8 @@ bool is_number(const type_row& row) { return form_of(row) == form::number; }
 place_plan::place_plan(const row_matching& rows, heap_source& old_objects, object_builder& builder)
     : rows_(rows), old_objects_(old_objects), builder_(builder) {
     add({rows.from().root, rows.to().root});
+    for (const auto& [from, to] : rows.pointees()) // also of classes to which only pointers to their bases lead
+        add({from, to});
     while (!to_do_.empty()) {
         const row_pair next = to_do_.back();
         to_do_.pop_back();
@@ -43,7 +45,8 @@ place_plan::place_plan(const row_matching& rows, heap_source& old_objects, objec
     spread();
     for (const auto& [pair, plan] : pairs_) {
         const auto changed = [&](const row_pair& each) { return changes(each.first, each.second); };
-        is_possible_ = is_possible_ && std::none_of(plan.keys.begin(), plan.keys.end(), changed);
+        is_possible_ = is_possible_ && std::none_of(plan.keys.begin(), plan.keys.end(), changed) &&
+                       !(plan.changes && inspect::has_vptr(builder_.row(pair.second)));
     }
 }
 
@@ -76,7 +79,7 @@ void place_plan::compare(row_pair pair) {
     const type_row& is = builder_.row(pair.second);
     is_possible_ = is_possible_ && old_objects_.reader().size_of(pair.first) == builder_.size_of(pair.second) &&
                    alignment_of(rows_.from(), pair.first) == alignment_of(rows_.to(), pair.second) &&
-                   was.note == is.note;
+                   was.note == is.note && !(inspect::has_vptr(is) && was.name != is.name);
 }
 
 place_plan::pair_plan place_plan::look_at(row_pair pair) {
@@ -222,6 +225,8 @@ bool place_plan::can_move(std::uint32_t from) const {
         return true;
     if (what == form::hidden)
         return inspect::is_told_by_bytes(was);
+    if (inspect::has_vptr(was)) // such objects keep their vptrs where they are
+        return false;
     if (what < form::members || what > form::array) // other forms contain their own address, or have nodes that do
         return false;
     const std::vector<inspect::row_part> parts = inspect::parts_of(was);

@@ -63,6 +63,8 @@ result<void> root_conversion::make_pointees() {
         const auto becomes = rows_.pointee(each.row);
         if (!becomes || is_made(each)) // only removed members point at it, or it is made already
             continue;
+        if (each.is_base)
+            return refused(each, "in an object whose class has no such base now");
         if (is_by_function(each.at))
             return refused(errc::type_mismatch,
                            "a pointer leads to a " + from_.name_of(each.row) +
@@ -208,6 +210,18 @@ result<void> root_conversion::point(object_place from, object_place to) {
     return {};
 }
 
+result<void> root_conversion::vptr(object_builder& by, object_place to, bool is_base) {
+    if (is_base) // the whole object gets all vptrs
+        return {};
+    const auto* const vptrs = classes_ == nullptr ? nullptr : classes_->vptrs_for(by.schema(), to.row);
+    if (vptrs == nullptr)
+        return refused(errc::type_mismatch, "the program does not have the class " + by.row(to.row).name +
+                                                ", or its schema is not that of its objects");
+    for (const auto& [at, value] : *vptrs)
+        builder_.put_word(to.at + at, value);
+    return {};
+}
+
 result<object_place> root_conversion::default_of(object_builder& by, std::uint32_t row) {
     const std::string& name = by.row(row).name;
     if (const auto known = defaults_.find(name); known != defaults_.end())
@@ -251,6 +265,7 @@ void root_conversion::sort_pointees() {
         const std::uint64_t size_of_b = old_objects_.reader().size_of(b.row);
         return size_of_a != size_of_b ? size_of_a > size_of_b : a.at < b.at;
     });
+    std::stable_partition(pointees_.begin(), pointees_.end(), [](const named_pointee& each) { return !each.is_base; });
 }
 
 bool root_conversion::is_by_function(std::uint64_t at) const {

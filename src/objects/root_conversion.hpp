@@ -11,6 +11,7 @@
 #include "base/result.hpp"
 #include "inspect/lone_objects.hpp"
 #include "objects/conversion.hpp"
+#include "objects/migrated_classes.hpp"
 #include "objects/object_blocks.hpp"
 #include "objects/place_conversion.hpp"
 #include "objects/place_plan.hpp"
@@ -44,15 +45,17 @@ public:
     /// For the name of a class, a function that default-constructs an object in raw memory.
     using maker_table = std::map<std::string, std::function<void(void*)>>;
 
-    /// All references must outlive this object. `rows` must match; the caller holds the write lock of `memory`.
+    /// All references must outlive this object. `rows` must match; the caller holds the write lock of `memory`. `classes`
+    /// may be null.
     root_conversion(txn::heap_memory& memory, heap_source& old_objects, object_builder& builder,
-                    const row_matching& rows, migrated_root root, maker_table makers)
+                    const row_matching& rows, migrated_classes* classes, migrated_root root, maker_table makers)
         : memory_(memory),
           old_objects_(old_objects),
           builder_(builder),
           rows_(rows),
           from_(rows.from()),
           to_(rows.to()),
+          classes_(classes),
           names_(std::move(root)),
           makers_(std::move(makers)),
           base_(reinterpret_cast<std::uintptr_t>(memory.base())),
@@ -86,6 +89,7 @@ private:
     void stays(object_place part) override;
     std::vector<std::uint64_t>* blocks_of_elements(object_place container) override;
     result<void> point(object_place from, object_place to) override;
+    result<void> vptr(object_builder& by, object_place to, bool is_base) override;
     result<object_place> default_of(object_builder& by, std::uint32_t row) override;
     result<void> construct(object_builder& by, object_place to) override;
     void fill(const prepared_step& by, std::uint64_t was, std::uint64_t is) override;
@@ -127,6 +131,7 @@ private:
     const row_matching& rows_;
     const types::type_description& from_;
     const types::type_description& to_;
+    migrated_classes* const classes_;
     const migrated_root names_;
     const maker_table makers_;
     const std::uint64_t base_;

@@ -41,7 +41,10 @@ const type_part* row_matching::origin_of(const type_part& member, std::uint32_t 
     const std::string name = member_name(to_, member);
     const auto named = [&](std::string_view wanted) -> const type_part* {
         const auto found = std::find_if(members.begin(), members.end(), [&](const type_part& each) {
-            return each.offset && (each.name.empty() ? from_.name_of(each.type) == wanted : each.name == wanted);
+            if (!each.offset || !each.name.empty())
+                return each.offset && each.name == wanted;
+            const std::string base = from_.name_of(each.type);
+            return base == wanted || present_name(base) == wanted;
         });
         return found == members.end() ? nullptr : &*found;
     };
@@ -124,6 +127,12 @@ const std::vector<std::optional<std::size_t>>& row_matching::alternatives(std::u
     return known->second;
 }
 
+bool row_matching::match_class(std::uint32_t from, std::uint32_t to) {
+    if (pointees_.try_emplace(from, to).first->second != to)
+        return refuse(from, to, ", where another pointer leads to another type");
+    return match(from, to);
+}
+
 bool row_matching::match(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-no-recursion): visits each pair once
     if (&from_ == &to_ && from == to)
         return true;
@@ -133,7 +142,12 @@ bool row_matching::match(std::uint32_t from, std::uint32_t to) { // NOLINT(misc-
     known_[key] = true;
     bool matches = false;
     auto [chain, why] = steps_ == nullptr ? step_table::found() : steps_->find(from_, from, to_, to);
-    if (!chain.empty())
+    const bool is_virtual = std::any_of(chain.begin(), chain.end(), [](const prepared_step* each) {
+        return inspect::have_vptrs(each->was) || inspect::have_vptrs(each->is);
+    });
+    if (is_virtual) // the function would call virtual functions of objects whose classes have changed
+        matches = refuse(from, to, ", which leads to objects with virtual functions, and such functions do not make");
+    else if (!chain.empty())
         matches = is_in_key_ ? refuse(from, to, ", in a key, which functions do not make")
                              : match_by_steps(from, to, std::move(chain));
     else if (why && layout_difference(from_, from, to_, to, enumerators::any))
@@ -193,6 +207,7 @@ void row_matching::compare_bytes(std::uint32_t from, std::uint32_t to) {
     const bool is_keyed = !inspect::is_foreign(was) && (form_of(was) == form::set || form_of(was) == form::map);
     if (was.kind != is.kind || was.size != is.size || was.alignment != is.alignment || was.shape != is.shape ||
         was.number != is.number || was.extent != is.extent || was.note != is.note ||
+        (inspect::has_vptr(is) && was.name != is.name) || // its vptrs change
         (was.shape != shape_kind::enumeration && was.shape != shape_kind::members && was.numbers != is.numbers) ||
         (is_keyed && (has_other_name() || names_of_key_functions(from_, from) != names_of_key_functions(to_, to))))
         has_same_bytes_ = false;

@@ -69,30 +69,6 @@ bool hides_addresses(const type_description& schema, std::uint32_t index, std::s
            });
 }
 
-/// True if a word in these blocks, or in blocks to which their words lead, may be an address in a block of `own`. `own`
-/// is sorted.
-bool may_lead_to(txn::heap_memory& memory, std::vector<std::uint64_t> blocks, const std::vector<std::uint64_t>& own) {
-    std::unordered_set<std::uint64_t> seen;
-    while (!blocks.empty()) {
-        const std::uint64_t at = blocks.back();
-        blocks.pop_back();
-        const auto block = memory.block_of(memory.base() + at);
-        if (!block || !seen.insert(memory.offset_of(block->start)).second)
-            continue;
-        if (std::binary_search(own.begin(), own.end(), memory.offset_of(block->start)))
-            return true;
-        const auto* const bytes = static_cast<const std::byte*>(block->start);
-        for (std::uint64_t i = 0; i + k_word <= block->bytes; i += k_word) {
-            std::uint64_t word = 0;
-            std::memcpy(&word, bytes + i, sizeof word);
-            const std::uint64_t to = word - reinterpret_cast<std::uintptr_t>(memory.base());
-            if (to < memory.accessible_bytes())
-                blocks.push_back(to);
-        }
-    }
-    return false;
-}
-
 std::optional<std::string> first_in_both(const std::set<std::string>& a, const std::set<std::string>& b) {
     const auto found = std::find_if(a.begin(), a.end(), [&](const std::string& each) { return b.contains(each); });
     return found == a.end() ? std::nullopt : std::optional(*found);
@@ -105,24 +81,107 @@ bool has_pointer(const type_description& schema) {
                        [](const type_row& row) { return row.kind == type_kind::pointer; });
 }
 
+namespace {
+
+/// Adds the target of a pointer, and the object whose base it is.
+result<void> add_pointee(heap_source& objects, const named_pointee& target, pointees_of_root& found) {
+    if (!found.places.try_emplace(target, 0).second)
+        return {};
+    found.all.push_back(target);
+    if (objects.classes() == nullptr || !inspect::has_vptr(objects.row(target.row)))
+        return {};
+    auto whole = objects.classes()->whole_of(objects.reader(), {target.row, target.at});
+    if (!whole)
+        return whole.error();
+    if (whole->number)
+        found.classes.insert(*whole->number);
+    if (!whole->is_known) {
+        const std::string name = objects.schema().name_of(target.owner);
+        found.not_known.push_back(
+            (target.member.empty() ? "an element of " + name : name + '.' + std::string(target.member)) +
+            " leads to a " + objects.schema().name_of(target.row));
+        return {};
+    }
+    const pointee key{whole->place.row, whole->place.at};
+    if (key == pointee(target))
+        return {};
+    found.all.back().is_base = true;
+    if (whole->number)
+        found.derived[*whole->number].insert(target.row);
+    if (found.places.try_emplace(key, 0).second)
+        found.all.push_back({key, target.owner, target.member});
+    return {};
+}
+
+} // namespace
+
 result<void> collect_pointees(heap_source& objects, object_place root, pointees_of_root& found) {
     const auto visit = [&](object_place of, last_member by) -> result<void> {
+        if (objects.classes() != nullptr && inspect::has_vptr(objects.row(of.row))) {
+            auto whole = objects.classes()->whole_of(objects.reader(), of);
+            if (!whole)
+                return whole.error();
+            if (whole->number)
+                found.classes.insert(*whole->number);
+        }
         if (form_of(objects.row(of.row)) != form::pointer)
             return {};
         auto to = objects.reader().target(of);
         if (!to)
             return to.error();
-        const pointee key{objects.row(of.row).parts[0].type, *to};
-        if (*to != 0 && found.places.try_emplace(key, 0).second)
-            found.all.push_back({key, by.owner, by.name});
-        return {};
+        if (*to == 0)
+            return {};
+        return add_pointee(objects, {{objects.row(of.row).parts[0].type, *to}, by.owner, by.name}, found);
     };
     REM_TRY(visit_all(objects, root, {root.row}, 0, visit));
     for (std::size_t i = 0; i != found.all.size(); ++i) { // found.all grows in this loop
         const object_place next{found.all[i].row, found.all[i].at};
-        REM_TRY(visit_all(objects, next, {next.row}, 0, visit));
+        if (!found.all[i].is_base)
+            REM_TRY(visit_all(objects, next, {next.row}, 0, visit));
     }
     return {};
+}
+
+result<bool> leads_to_hidden(heap_source& objects, std::uint64_t root) {
+    std::set<std::uint32_t> seen;
+    const type_description& schema = objects.schema();
+    if (hides_addresses(schema, schema.root, seen))
+        return true;
+    if (objects.classes() == nullptr)
+        return false;
+    pointees_of_root reached;
+    REM_TRY(collect_pointees(objects, {schema.root, root}, reached));
+    return !reached.not_known.empty() ||
+           std::any_of(reached.classes.begin(), reached.classes.end(), [&](std::size_t each) {
+               const auto row = objects.classes()->row_of(each);
+               return !row || hides_addresses(schema, *row, seen);
+           });
+}
+
+bool search_words(txn::heap_memory& memory, std::vector<std::uint64_t> blocks,
+                  const std::function<bool(std::uint64_t)>& is_block,
+                  const std::function<bool(std::uint64_t)>& is_word) {
+    std::unordered_set<std::uint64_t> seen;
+    while (!blocks.empty()) {
+        const std::uint64_t at = blocks.back();
+        blocks.pop_back();
+        const auto block = memory.block_of(memory.base() + at);
+        if (!block || !seen.insert(memory.offset_of(block->start)).second)
+            continue;
+        if (is_block(memory.offset_of(block->start)))
+            return true;
+        const auto* const bytes = static_cast<const std::byte*>(block->start);
+        for (std::uint64_t i = 0; i + k_word <= block->bytes; i += k_word) {
+            std::uint64_t word = 0;
+            std::memcpy(&word, bytes + i, sizeof word);
+            if (is_word(word))
+                return true;
+            const std::uint64_t to = word - reinterpret_cast<std::uintptr_t>(memory.base());
+            if (to < memory.accessible_bytes())
+                blocks.push_back(to);
+        }
+    }
+    return false;
 }
 
 result<std::unordered_set<pointee, pointee_hash>> pointees_in_objects(heap_source& objects, object_place root,
@@ -137,8 +196,10 @@ result<std::unordered_set<pointee, pointee_hash>> pointees_in_objects(heap_sourc
         });
     };
     REM_TRY(look(root));
-    for (const named_pointee& each : all.all)
-        REM_TRY(look({each.row, each.at}));
+    for (const named_pointee& each : all.all) {
+        if (!each.is_base)
+            REM_TRY(look({each.row, each.at}));
+    }
     return found;
 }
 
@@ -154,8 +215,10 @@ result<std::vector<std::uint64_t>> blocks_of_all(txn::heap_memory& memory, heap_
         return add_blocks_of(objects, base, object, blocks);
     };
     REM_TRY(add(root));
-    for (const pointee& each : pointees.all)
-        REM_TRY(add({each.row, each.at}));
+    for (const named_pointee& each : pointees.all) {
+        if (!each.is_base)
+            REM_TRY(add({each.row, each.at}));
+    }
     std::sort(blocks.begin(), blocks.end());
     blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
     return blocks;
@@ -166,9 +229,15 @@ namespace {
 /// Implements root_with_common_objects(): compares the root with each other root.
 class common_objects {
 public:
-    common_objects(txn::heap_memory& memory, const std::vector<types::stored_schema>& schemas, std::string_view root,
-                   const type_description& schema, std::uint64_t object)
-        : memory_(memory), schemas_(schemas), root_(root), schema_(schema), object_(object), bytes_(memory) {}
+    common_objects(txn::heap_memory& memory, const std::vector<types::stored_schema>& schemas,
+                   const migrated_classes* classes, std::string_view root, heap_source& objects, std::uint64_t object)
+        : memory_(memory),
+          schemas_(schemas),
+          classes_(classes),
+          root_(root),
+          objects_(objects),
+          object_(object),
+          bytes_(memory) {}
 
     result<std::string> find() {
         std::optional<unexpected> why;
@@ -188,11 +257,20 @@ private:
         auto stored = types::schema_of(schemas_, other.fingerprint_hash, other.fingerprint_algorithm, memory_.path());
         if (!stored)
             return stored.error();
-        const type_description* const schema = *stored ? &**stored : nullptr;
-        std::set<std::uint32_t> seen;
-        const bool hides = schema == nullptr || hides_addresses(*schema, schema->root, seen);
-        const std::optional<std::string> common = schema == nullptr ? std::nullopt : common_type(*schema);
-        return common || hides ? compare_blocks(other, schema, common, hides) : result<void>();
+        if (!*stored)
+            return compare_blocks(other, nullptr, {}, true);
+        std::optional<class_rows> rows;
+        if (classes_ != nullptr && inspect::have_vptrs(**stored))
+            rows.emplace(*classes_, **stored);
+        heap_source objects(bytes_, memory_.path(), reinterpret_cast<std::uintptr_t>(memory_.base()),
+                            memory_.reserved_bytes(), **stored);
+        if (rows)
+            objects.know_classes(*rows);
+        auto hides = leads_to_hidden(objects, memory_.offset_of(other.object));
+        if (!hides)
+            return hides.error();
+        const std::optional<std::string> common = common_type(**stored);
+        return common || *hides ? compare_blocks(other, &objects, common, *hides) : result<void>();
     }
 
     /// Returns the name of a type that one root has, and to which pointers of the other lead.
@@ -201,17 +279,18 @@ private:
         return common ? common : first_in_both(names_of_types(other, true), own_types_);
     }
 
-    result<void> compare_blocks(const types::root_view& other, const type_description* schema,
+    /// `objects` reads the other root; null if the heap does not have its schema.
+    result<void> compare_blocks(const types::root_view& other, heap_source* objects,
                                 const std::optional<std::string>& common, bool hides) {
         if (!own_blocks_) {
-            auto blocks = blocks_of(schema_, object_);
+            auto blocks = blocks_of_all(memory_, objects_, {objects_.schema().root, object_});
             if (!blocks)
                 return blocks.error();
             own_blocks_ = std::move(*blocks);
         }
         std::vector<std::uint64_t> others{memory_.offset_of(other.object)};
-        if (schema != nullptr) {
-            auto blocks = blocks_of(*schema, others.front());
+        if (objects != nullptr) {
+            auto blocks = blocks_of_all(memory_, *objects, {objects->schema().root, others.front()});
             if (!blocks)
                 return blocks.error();
             others = std::move(*blocks);
@@ -219,13 +298,14 @@ private:
         const std::string both = "the roots \"" + std::string(root_) + "\" and \"" + std::string(other.name) + "\"";
         const std::string advice = ": a root is converted by itself, and pointers of other roots would not follow. Set "
                                    "these pointers to null before, or keep both in one struct that is a root";
-        const bool is_common = common && std::any_of(others.begin(), others.end(), [&](std::uint64_t each) {
-                                   return std::binary_search(own_blocks_->begin(), own_blocks_->end(), each);
-                               });
+        const auto is_own = [&](std::uint64_t block) {
+            return std::binary_search(own_blocks_->begin(), own_blocks_->end(), block);
+        };
+        const bool is_common = common && std::any_of(others.begin(), others.end(), is_own);
         if (is_common)
             found_ =
                 both + " have objects in common, or one points at objects of the other, such as a " + *common + advice;
-        else if (hides && may_lead_to(memory_, std::move(others), *own_blocks_))
+        else if (hides && search_words(memory_, std::move(others), is_own, [](std::uint64_t) { return false; }))
             found_ = both + " may have objects in common: \"" + std::string(other.name) +
                      "\" has a class that does not say its members (REM_REFLECT), or no schema, and a word in its "
                      "memory is an address of an object of \"" +
@@ -233,20 +313,15 @@ private:
         return {};
     }
 
-    result<std::vector<std::uint64_t>> blocks_of(const type_description& by, std::uint64_t at) {
-        heap_source objects(bytes_, memory_.path(), reinterpret_cast<std::uintptr_t>(memory_.base()),
-                            memory_.reserved_bytes(), by);
-        return blocks_of_all(memory_, objects, {by.root, at});
-    }
-
     txn::heap_memory& memory_;
     const std::vector<types::stored_schema>& schemas_;
+    const migrated_classes* const classes_;
     const std::string_view root_;
-    const type_description& schema_;
+    heap_source& objects_;
     const std::uint64_t object_;
     types::memory_bytes bytes_;
-    const std::set<std::string> own_types_ = names_of_types(schema_, false);
-    const std::set<std::string> own_pointees_ = names_of_types(schema_, true);
+    const std::set<std::string> own_types_ = names_of_types(objects_.schema(), false);
+    const std::set<std::string> own_pointees_ = names_of_types(objects_.schema(), true);
     std::optional<std::vector<std::uint64_t>> own_blocks_; // computed when first needed
     std::string found_;
 };
@@ -254,9 +329,9 @@ private:
 } // namespace
 
 result<std::string> root_with_common_objects(txn::heap_memory& memory, const std::vector<types::stored_schema>& schemas,
-                                             std::string_view root, const type_description& schema,
-                                             std::uint64_t object) {
-    return common_objects(memory, schemas, root, schema, object).find();
+                                             const migrated_classes* classes, std::string_view root,
+                                             heap_source& objects, std::uint64_t object) {
+    return common_objects(memory, schemas, classes, root, objects, object).find();
 }
 
 } // namespace remanence::objects

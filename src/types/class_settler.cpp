@@ -81,10 +81,12 @@ result<void> class_settler::check_unchanged(const stored_class& each) const {
     if (type == nullptr)
         return {};
     const auto changed = [&](const std::string& how) {
-        return fail(errc::type_mismatch,
-                    "the class " + type->name + " of objects in " + memory_.path() + " has changed: " + how +
-                        ". Use the program that made them, or give the changed class another name.",
-                    memory_.path());
+        return fail(
+            errc::type_mismatch,
+            "the class " + type->name + " of objects in " + memory_.path() + " has changed: " + how +
+                ". Name the roots that lead to them in heap_options::migrate (remanence/migrate.hpp), or use the "
+                "program that made them.",
+            memory_.path());
     };
     if (each.object_bytes != 0 && each.object_bytes != type->size)
         return changed("they have " + std::to_string(each.object_bytes) + " bytes, and those of this program " +

@@ -60,6 +60,15 @@ class Shapes(unittest.TestCase):
         )
         return library
 
+    def build_release(self, number, *definitions):
+        name = f"release {number}{''.join(definitions)}"
+        program = Path(self.folder.name, name.replace(" ", "_"))
+        source = Path(SOURCES, "released_program.cpp")
+        command = [GCC, "-std=c++20", "-O0", f"-DRELEASE={number}", *definitions, "-I", INCLUDE, source]
+        subprocess.run([*command, LIBRARY, "-pthread", "-ldl", "-o", program], check=True)
+        self.programs[name] = program
+        return name
+
     def run_program(self, name, *arguments):
         done = subprocess.run([self.programs[name], *arguments], capture_output=True, text=True, check=False)
         return done.returncode, done.stdout + done.stderr
@@ -90,6 +99,44 @@ class Shapes(unittest.TestCase):
         status, said = self.run_program("larger", "read", heap)
         self.assertEqual(status, 1)
         self.assertRegex(said, "shapes::late .* have 24 bytes, and those of this program 32")
+
+    def test_objects_of_a_class_that_has_changed_are_migrated(self):
+        first, second, third = (self.build_release(number) for number in (1, 2, 3))
+        lacking = self.build_release(2, "-DWITHOUT_LINE")
+
+        def write(name, mode="write"):
+            heap = Path(self.folder.name, name)
+            self.expect_success(first, mode, heap)
+            self.expect_success(first, "read", heap)
+            return heap
+
+        def expect_refusal(program, heap, said):
+            status, message = self.run_program(program, "read", heap)
+            self.assertEqual(status, 2, message)
+            self.assertRegex(message, said)
+            self.assertIn("Nothing was changed", message)
+
+        with self.subTest("release after release, and not back"):
+            heap = write("released.heap")
+            self.expect_success(second, "read", heap)
+            expect_refusal(first, heap, "released::circle.radius was long, is int")
+            self.expect_success(third, "read", heap)
+            expect_refusal(second, heap, "released::disc, which this program does not have")
+            self.expect_success(third, "read", heap)
+        with self.subTest("two releases at once"):
+            self.expect_success(third, "read", write("released_2.heap"))
+        with self.subTest("not back to a version from before"):
+            self.expect_success(second, "back", write("released_3.heap"))
+        with self.subTest("a root that is not named"):
+            heap = write("released_4.heap", "write-other")
+            expect_refusal(second, heap, 'the root "other" leads to objects of the class released::dot')
+            self.expect_success(first, "read", heap)
+        with self.subTest("a class that a program lacks"):
+            heap = write("released_5.heap")
+            self.expect_success(first, "add-line", heap)
+            expect_refusal(lacking, heap, "released::line, which this program does not have")
+            self.expect_success(first, "read", heap)
+            self.expect_success(second, "read", heap)
 
     def test_a_class_whose_name_is_ambiguous_is_refused(self):
         for name in BUILDS:

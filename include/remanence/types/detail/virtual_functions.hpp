@@ -10,7 +10,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <string_view>
+#include <type_traits>
 #include <typeinfo>
 
 namespace remanence::detail {
@@ -79,8 +81,10 @@ assumption compiler_obstacle() {
     return !is_called ? assumption::whole_program : !is_found ? assumption::unique_vtables : assumption::none;
 }
 
-/// Makes a class known, and links the library's part for virtual functions into the program. Thread-safe.
-const virtual_part* know_class(const std::type_info& type, const type_fingerprint& (*fingerprint)()) noexcept;
+/// Makes a class known, and links the library's part for virtual functions into the program. `make` default-constructs
+/// an object in raw memory; it may be null. Thread-safe.
+const virtual_part* know_class(const std::type_info& type, const type_fingerprint& (*fingerprint)(),
+                               void (*make)(void* at) = nullptr) noexcept;
 
 [[nodiscard]] bool has_virtual_bases(const std::type_info& type) noexcept;
 
@@ -95,7 +99,13 @@ void free_object(void* whole) noexcept;
 /// objects have another size is refused.
 template <class T>
 struct class_to_be_made {
-    static inline const virtual_part* const k_part = know_class(typeid(T), &fingerprint_of<T>);
+    static consteval auto maker() -> void (*)(void*) {
+        if constexpr (std::is_default_constructible_v<T>)
+            return [](void* at) { ::new (at) T(); };
+        else
+            return nullptr;
+    }
+    static inline const virtual_part* const k_part = know_class(typeid(T), &fingerprint_of<T>, maker());
 };
 
 /// To be called before an object is made in the heap around an address.
