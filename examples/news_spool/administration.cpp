@@ -33,7 +33,7 @@ int opened(const std::filesystem::path& file) {
 std::filesystem::path server_lock_file(const std::filesystem::path& directory) { return directory / "server.lock"; }
 
 struct flock whole_file(short type) {
-    struct flock lock {};
+    struct flock lock{};
     lock.l_type = type;
     lock.l_whence = SEEK_SET;
     return lock;
@@ -84,7 +84,8 @@ server_lock::server_lock(const std::filesystem::path& directory) : descriptor_(o
         if (other != 0 || std::chrono::steady_clock::now() > deadline) {
             ::close(descriptor_);
             throw std::runtime_error(directory.string() + " is served by " +
-                                     (other != 0 ? "process " + std::to_string(other) : "another process") + " already");
+                                     (other != 0 ? "process " + std::to_string(other) : "another process") +
+                                     " already");
         }
         std::this_thread::sleep_for(20ms);
     }

@@ -34,7 +34,7 @@ public:
     server_lock& operator=(const server_lock&) = delete;
     ~server_lock();
 
-    /// Returns the process that serves the spool, or 0.
+    /// Returns the process that serves the spool, or 0. Not to be called by that process: it would lose the lock.
     static int holder(const std::filesystem::path& directory);
 
 private:

@@ -17,7 +17,8 @@ rem::heap_options options_of_catalogue() {
 }
 
 group_info info_of(std::string_view name, const group_row& row) {
-    return {std::string(name), row.generation, row.created, {row.low, row.high, row.count}, std::string(row.description)};
+    return {
+        std::string(name), row.generation, row.created, {row.low, row.high, row.count}, std::string(row.description)};
 }
 
 std::vector<std::string> names_in(std::string_view joined) {

@@ -5,7 +5,7 @@
 // message-id is posted once, and whatever ends a session in between, the claim tells which groups may lack the article.
 //
 // C1: a claim is durable before a group has the article, and stays until all its groups are durable.
-// C2: an article that a group has, and that has no claim, stands in `places`.
+// C2: an article that a group has, and that has no claim, stands in `places`, unless it is expiring.
 #pragma once
 
 #include "article.hpp"
@@ -40,10 +40,12 @@ struct claim_row {
 };
 struct spool_contents {
     std::uint64_t last_generation = 0;
-    rem::btree_map<rem::string_pi, group_row> groups;       ///< by name
-    rem::btree_map<rem::string_pi, rem::string_pi> places;  ///< message-id to names of groups, separated by commas
-    rem::btree_map<rem::string_pi, claim_row> claims;       ///< by message-id
+    rem::btree_map<rem::string_pi, group_row> groups;      ///< by name
+    rem::btree_map<rem::string_pi, rem::string_pi> places; ///< message-id to names of groups, separated by commas
+    rem::btree_map<rem::string_pi, claim_row> claims;      ///< by message-id
 };
+
+static_assert(rem::position_independent<spool_contents>);
 
 struct group_info {
     std::string name;

@@ -32,7 +32,10 @@ timespec until(clock::time_point deadline) {
 
 } // namespace
 
-bool wishes::stop() { return stop_wanted != 0; }
+bool wishes::stop() {
+    sigset_t waiting;
+    return stop_wanted != 0 || (::sigpending(&waiting) == 0 && sigismember(&waiting, SIGTERM) == 1);
+}
 
 bool wishes::take_look_again() {
     const bool wanted = look_wanted != 0;
@@ -46,7 +49,7 @@ void wishes::install() {
     sigaddset(&both, SIGTERM);
     sigaddset(&both, SIGHUP);
     ::sigprocmask(SIG_BLOCK, &both, nullptr);
-    struct sigaction handler {};
+    struct sigaction handler{};
     handler.sa_handler = note_signal;
     ::sigaction(SIGTERM, &handler, nullptr);
     ::sigaction(SIGHUP, &handler, nullptr);

@@ -18,7 +18,7 @@ public:
 /// What signals ask of a process that serves a client. They are blocked except while the process waits for its client,
 /// so none of them is overlooked.
 struct wishes {
-    static bool stop();             ///< SIGTERM: end soon
+    static bool stop();            ///< SIGTERM: end soon
     static bool take_look_again(); ///< SIGHUP: groups may have been removed. True once for each signal.
     /// Blocks the two signals, and installs their handlers.
     static void install();
@@ -30,9 +30,9 @@ public:
         line,
         bare_line, ///< a line that ends with LF alone
         too_long,
-        nothing,  ///< the client was idle for too long
-        signal,   ///< a wish has come in; only if the call asked for it
-        end,      ///< the client has closed the connection
+        nothing, ///< the client was idle for too long
+        signal,  ///< a wish has come in; only if the call asked for it
+        end,     ///< the client has closed the connection
     };
 
     /// Takes over the descriptor.

@@ -42,8 +42,8 @@ std::vector<article_name> expired_in(const group_file& group, const expiry_rule&
     const watermarks marks = group.marks();
     if (marks.count <= rule.keep) // E1
         return {};
-    std::uint64_t candidates = marks.count - rule.keep;                          // E1: the others are newer
-    const std::uint64_t most = std::max<std::uint64_t>(1, marks.count / 4);      // E2
+    std::uint64_t candidates = marks.count - rule.keep;                             // E1: the others are newer
+    const std::uint64_t most = std::max<std::uint64_t>(1, marks.count / 4);         // E2
     const std::int64_t latest = now - static_cast<std::int64_t>(rule.days) * k_day; // E3: what is later is kept
     std::vector<article_name> expired;
     std::optional<article_number> at = marks.low;
@@ -76,7 +76,8 @@ expiry_rules::expiry_rules(const std::filesystem::path& directory, const expiry_
 }
 
 const expiry_rule& expiry_rules::of(std::string_view group) const {
-    return *std::find_if(rules_.rbegin(), rules_.rend(), [&](const expiry_rule& each) { return fits(each.groups, group); });
+    return *std::find_if(rules_.rbegin(), rules_.rend(),
+                         [&](const expiry_rule& each) { return fits(each.groups, group); });
 }
 
 std::uint64_t expire(spool& in, const expiry_rules& rules, std::int64_t now) {

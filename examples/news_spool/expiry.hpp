@@ -19,8 +19,8 @@
 namespace news {
 
 struct expiry_rule {
-    std::string groups;      ///< a group, or "comp.*" for all groups whose names begin so, or "*"
-    std::uint64_t days = 0;  ///< 0: articles never expire
+    std::string groups;     ///< a group, or "comp.*" for all groups whose names begin so, or "*"
+    std::uint64_t days = 0; ///< 0: articles never expire
     std::uint64_t keep = 100;
 };
 

@@ -81,7 +81,8 @@ std::optional<article_copy> group_file::find(article_number number) const {
         if (found == contents_->articles.end())
             return {};
         const stored_article& of = found->second;
-        return article_copy{name_of(number, of), of.arrived, of.body_at, std::string(of.overview), std::string(of.text)};
+        return article_copy{name_of(number, of), of.arrived, of.body_at, std::string(of.overview),
+                            std::string(of.text)};
     });
 }
 

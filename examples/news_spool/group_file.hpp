@@ -35,6 +35,8 @@ struct group_contents {
     rem::btree_map<rem::string_pi, article_number> numbers; ///< by message-id
 };
 
+static_assert(rem::position_independent<group_contents>);
+
 /// The articles of a group, as GROUP reports them. An empty group has a `low` that is one above `high`.
 struct watermarks {
     article_number low = 1;

@@ -38,7 +38,9 @@ void read_settings(arguments& line, options& chosen) {
     session.article_bytes_max =
         line.number("article-bytes-max", 1024, std::uint64_t{1} << 30).value_or(session.article_bytes_max);
     session.host = line.value("host").value_or(session.host);
-    const auto is_of_host = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-'; };
+    const auto is_of_host = [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '-';
+    };
     if (session.host.empty() || session.host.size() > 100 || !std::ranges::all_of(session.host, is_of_host))
         throw usage_error("--host takes a host's name, not '" + session.host + "'");
     chosen.expiry.days = line.number("expire-days", 0, 36'500).value_or(chosen.expiry.days);

@@ -21,12 +21,13 @@ std::vector<std::string> existing(spool& in, const std::vector<std::string>& gro
 }
 
 /// Claims the article. If another session has claimed it, waits until that session, or its mender, ends the claim.
-claim_result claim_in_time(spool& in, const article& what, const std::vector<std::string>& groups, session_number by) {
+claim_result claim_in_time(spool& in, const article& what, const std::vector<std::string>& groups, session_number by,
+                           const std::function<bool()>& is_in_haste) {
     using namespace std::chrono_literals;
     const auto deadline = std::chrono::steady_clock::now() + k_lock_wait;
     for (;;) {
         const claim_result result = in.index().claim(what.message_id, groups, by);
-        if (result != claim_result::being_posted || std::chrono::steady_clock::now() > deadline)
+        if (result != claim_result::being_posted || std::chrono::steady_clock::now() > deadline || is_in_haste())
             return result;
         std::this_thread::sleep_for(50ms);
     }
@@ -118,12 +119,12 @@ void complete(spool& all, const open_claim& left) {
 
 } // namespace
 
-post_result post(spool& to, const article& what, session_number by) {
+post_result post(spool& to, const article& what, session_number by, const std::function<bool()>& is_in_haste) {
     try {
         const std::vector<std::string> groups = existing(to, what.groups);
         if (groups.empty())
             return {false, "There is no such group"};
-        switch (claim_in_time(to, what, groups, by)) {
+        switch (claim_in_time(to, what, groups, by, is_in_haste)) {
         case claim_result::duplicate:
             return {false, "Duplicate: an article with this Message-ID was posted before"};
         case claim_result::being_posted:

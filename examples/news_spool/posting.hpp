@@ -21,8 +21,8 @@ struct post_result {
 };
 
 /// Posts an article to those of its groups that exist. Durable once this returns `posted`. Reports all failures in the
-/// result.
-post_result post(spool& to, const article& what, session_number by);
+/// result. May wait for another session that posts the same article, unless `is_in_haste` returns true.
+post_result post(spool& to, const article& what, session_number by, const std::function<bool()>& is_in_haste);
 
 /// Completes or undoes what ended sessions have left. Returns false if that is not possible now, for instance because
 /// the disk is full; the reason is on standard error.

@@ -18,9 +18,9 @@ public:
     using std::runtime_error::runtime_error;
 };
 
-/// How long a command waits for another process's write section. These last as long as a sync of the disk, unless the
+/// How long a call waits for another process's write section. These last as long as a sync of the disk, unless the
 /// process was stopped.
-inline constexpr std::chrono::seconds k_lock_wait{5};
+inline constexpr std::chrono::seconds k_lock_wait{3};
 
 [[noreturn]] inline void raise_busy(const rem::heap& of) {
     const auto writer = of.writer();

@@ -45,7 +45,7 @@ constexpr int k_signals[] = {SIGCHLD, SIGHUP, SIGTERM, SIGINT};
 void install_handlers() {
     sigset_t blocked;
     sigemptyset(&blocked);
-    struct sigaction handler {};
+    struct sigaction handler{};
     handler.sa_handler = note;
     for (const int each : k_signals) {
         sigaddset(&blocked, each);
@@ -56,12 +56,16 @@ void install_handlers() {
     ::signal(SIGXFSZ, SIG_IGN); // NOLINT(performance-no-int-to-ptr): a limit of file sizes is then errc::no_space
 }
 
-[[noreturn]] void raise_errno(const std::string& what) { throw std::system_error(errno, std::generic_category(), what); }
+[[noreturn]] void raise_errno(const std::string& what) {
+    throw std::system_error(errno, std::generic_category(), what);
+}
 
 } // namespace
 
 server::server(const options& chosen)
-    : options_(chosen), lock_(chosen.directory), rules_(chosen.directory, chosen.expiry),
+    : options_(chosen),
+      lock_(chosen.directory),
+      rules_(chosen.directory, chosen.expiry),
       expire_at_(clock::now() + k_expiry_interval) {
     install_handlers();
     prepare_spool();
@@ -287,8 +291,8 @@ void notify_systemd(std::string_view state) {
     const int descriptor = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (descriptor < 0)
         return;
-    ::sendto(descriptor, state.data(), state.size(), MSG_NOSIGNAL,
-             reinterpret_cast<const sockaddr*>(&address), length); // NOLINT: the system's interface
+    ::sendto(descriptor, state.data(), state.size(), MSG_NOSIGNAL, reinterpret_cast<const sockaddr*>(&address),
+             length); // NOLINT: the system's interface
     ::close(descriptor);
 }
 

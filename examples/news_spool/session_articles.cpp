@@ -49,7 +49,8 @@ std::optional<article_copy> session::find(words rest) {
     }
     std::optional<article_copy> found = of->find(*number);
     if (!found)
-        client_.put_line(rest.empty() ? "420 The current article was removed" : "423 There is no article with this number");
+        client_.put_line(rest.empty() ? "420 The current article was removed"
+                                      : "423 There is no article with this number");
     else
         current_ = number;
     return found;

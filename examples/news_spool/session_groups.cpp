@@ -40,8 +40,8 @@ bool matches_pattern(std::string_view pattern, std::string_view text) {
 }
 
 std::string status_of(const watermarks& marks, std::string_view name) {
-    return "211 " + std::to_string(marks.count) + ' ' + std::to_string(marks.low) + ' ' + std::to_string(marks.high) + ' ' +
-           std::string(name);
+    return "211 " + std::to_string(marks.count) + ' ' + std::to_string(marks.low) + ' ' + std::to_string(marks.high) +
+           ' ' + std::string(name);
 }
 
 std::string active_line(const group_info& of) {
@@ -112,6 +112,10 @@ void session::group(words rest) {
 }
 
 void session::listgroup(words rest) {
+    if (rest.empty() && group_.empty()) {
+        client_.put_line("412 No group is selected");
+        return;
+    }
     number_range which{0, std::numeric_limits<article_number>::max()};
     if (rest.size() == 2) {
         const std::optional<number_range> given = range_in(rest[1]);
@@ -172,7 +176,8 @@ void session::list(words rest) {
                 client_.put_line(each.name + '\t' + each.description);
     } else if (equal_but_for_case(what, "OVERVIEW.FMT") && rest.size() == 1) {
         client_.put_line("215 The fields of OVER");
-        for (const std::string_view field : {"Subject:", "From:", "Date:", "Message-ID:", "References:", ":bytes", ":lines"})
+        for (const std::string_view field :
+             {"Subject:", "From:", "Date:", "Message-ID:", "References:", ":bytes", ":lines"})
             client_.put_line(field);
     } else if (equal_but_for_case(what, "HEADERS")) {
         client_.put_line("215 HDR takes any field and:");

@@ -72,11 +72,12 @@ void session::post(words) {
     try {
         const std::string unique = std::to_string(now()) + '.' + std::to_string(number_) + '.' +
                                    std::to_string(++posted_) + '.' + std::to_string(std::random_device()());
-        const news::article made = make_article(
-            text, {.message_id = '<' + unique + '@' + settings_.host + '>',
-                   .date = date_of(now()),
-                   .path = settings_.host + "!not-for-mail"});
-        const post_result result = news::post(spool_, made, number_);
+        const news::article made = make_article(text, {.message_id = '<' + unique + '@' + settings_.host + '>',
+                                                       .date = date_of(now()),
+                                                       .path = settings_.host + "!not-for-mail"});
+        if (leaves_claim_) // of an earlier article; perhaps it is this one
+            leaves_claim_ = !mend(spool_, [this](session_number each) { return each == number_; });
+        const post_result result = news::post(spool_, made, number_, wishes::stop);
         leaves_claim_ = leaves_claim_ || result.leaves_claim;
         client_.put_line(result.posted ? "240 The article is posted: " + made.message_id : "441 " + result.reason);
     } catch (const refused& reason) {
