@@ -60,8 +60,8 @@ std::vector<article_name> expired_in(const group_file& group, const expiry_rule&
 
 } // namespace
 
-expiry_rules::expiry_rules(const std::filesystem::path& directory, const expiry_rule& otherwise) : rules_{otherwise} {
-    rules_.front().groups = "*";
+expiry_rules::expiry_rules(const std::filesystem::path& directory, const expiry_rule& otherwise)
+    : rules_{{.groups = std::string(1, '*'), .days = otherwise.days, .keep = otherwise.keep}} {
     const std::filesystem::path path = directory / "expire.conf";
     std::ifstream file(path);
     std::string line;

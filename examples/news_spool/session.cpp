@@ -47,7 +47,7 @@ std::span<const session::command> session::commands() {
         command{"POST", &session::post, 0, 0, ""},
         command{"QUIT", &session::quit, 0, 0, ""},
         command{"STAT", &session::stat, 0, 1, "[message-id|number]"},
-        command{"XHDR", &session::hdr, 1, 2, "field [message-id|range]"},
+        command{"XHDR", &session::xhdr, 1, 2, "field [message-id|range]"},
         command{"XOVER", &session::over, 0, 1, "[range]"},
     };
     return all;

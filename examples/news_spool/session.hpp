@@ -67,8 +67,10 @@ private:
     void stat(words rest);
     void over(words rest);
     void hdr(words rest);
+    void xhdr(words rest);
     enum class part { all, head, body, nothing };
     void send(words rest, part which);
+    void send_fields(words rest, std::string_view reply);
     std::optional<article_copy> find_by_id(std::string_view message_id);
     std::optional<article_copy> find(words rest);
     using line_of = std::function<std::string(article_number, std::string_view overview, std::string_view header)>;

@@ -119,19 +119,21 @@ void session::over(words rest) {
     });
 }
 
-void session::hdr(words rest) {
+void session::hdr(words rest) { send_fields(rest, "225 Fields follow"); }
+void session::xhdr(words rest) { send_fields(rest, "221 Fields follow"); } // RFC 2980
+
+void session::send_fields(words rest, std::string_view reply) {
     const std::string name(rest[0]);
-    send_lines(rest.subspan(1), "225 Fields follow",
-               [&](article_number number, std::string_view overview, std::string_view header) {
-                   std::string value;
-                   if (equal_but_for_case(name, ":bytes"))
-                       value = split(overview, '\t').at(k_bytes_field);
-                   else if (equal_but_for_case(name, ":lines"))
-                       value = split(overview, '\t').at(k_lines_field);
-                   else
-                       value = field_of(header, name).value_or("");
-                   return std::to_string(number) + ' ' + value;
-               });
+    send_lines(rest.subspan(1), reply, [&](article_number number, std::string_view overview, std::string_view header) {
+        std::string value;
+        if (equal_but_for_case(name, ":bytes"))
+            value = split(overview, '\t').at(k_bytes_field);
+        else if (equal_but_for_case(name, ":lines"))
+            value = split(overview, '\t').at(k_lines_field);
+        else
+            value = field_of(header, name).value_or("");
+        return std::to_string(number) + ' ' + value;
+    });
 }
 
 } // namespace news

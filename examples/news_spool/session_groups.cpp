@@ -175,9 +175,9 @@ void session::list(words rest) {
             if (matches(wildmat, each.name))
                 client_.put_line(each.name + '\t' + each.description);
     } else if (equal_but_for_case(what, "OVERVIEW.FMT") && rest.size() == 1) {
-        client_.put_line("215 The fields of OVER");
+        client_.put_line("215 The fields of OVER"); // the last two as in RFC 2980: old clients ask for that
         for (const std::string_view field :
-             {"Subject:", "From:", "Date:", "Message-ID:", "References:", ":bytes", ":lines"})
+             {"Subject:", "From:", "Date:", "Message-ID:", "References:", "Bytes:", "Lines:"})
             client_.put_line(field);
     } else if (equal_but_for_case(what, "HEADERS")) {
         client_.put_line("215 HDR takes any field and:");
