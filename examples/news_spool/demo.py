@@ -1,7 +1,7 @@
 """Kills the processes of a news server while clients post and read: demo.py NEWS_SPOOL [--kills N] [--clients N] [--seed N] [--spool DIR].
 
 Each client posts articles, some of them to several groups, and reads what others have posted. Meanwhile processes of the server are killed with
-signal 9; each 25th kill hits the server itself, which is started again. A client whose connection breaks connects again, and posts the same
+signal 9; each 20th kill hits the server itself, which is started again. A client whose connection breaks connects again, and posts the same
 article once more until the server tells whether it has it. At the end a new connection reads every article that was acknowledged by 240, and each
 group is checked: no article may be there twice, or in only some of its groups. The exit status is not zero if anything is wrong.
 """
@@ -21,7 +21,7 @@ import time
 import client
 
 GROUPS = [f"demo.{name}" for name in ("art", "books", "chess", "dance", "food", "games")]
-SERVER_KILL = 25  # each kill of this number hits the server itself
+SERVER_KILL = 20  # each kill of this number hits the server itself
 DISTURBANCES = ("cannot mend", "is not posted", "is not settled", "cannot take back")
 
 
