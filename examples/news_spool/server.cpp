@@ -107,7 +107,7 @@ void server::listen_to(std::string_view address, std::uint16_t port) {
     char text[NI_MAXSERV];
     ::getnameinfo(reinterpret_cast<sockaddr*>(&bound), length, nullptr, 0, text, sizeof text, // NOLINT
                   NI_NUMERICSERV);
-    std::cout << "news_spool: listening on " << name << ", port " << text << std::endl;
+    std::cout << "news_spool: listening on " << name << ", port " << text << '\n' << std::flush;
 }
 
 void server::run() {
@@ -182,8 +182,7 @@ void server::serve(int client, session_number number) {
             line.put_line("400 The spool cannot be opened now, try again later");
             line.flush();
         }
-    } catch (const std::exception&) {
-        // The client is gone.
+    } catch (const std::exception&) { // NOLINT(bugprone-empty-catch): the client is gone
     }
     std::_Exit(is_clean ? 0 : k_claim_is_left);
 }

@@ -63,8 +63,7 @@ bool session::run() {
         while (!is_at_end_ && serve_one())
             client_.flush();
         client_.flush();
-    } catch (const client_gone&) {
-        // Nobody is there to be told.
+    } catch (const client_gone&) { // NOLINT(bugprone-empty-catch): nobody is there to be told
     }
     return !leaves_claim_;
 }
