@@ -17,7 +17,7 @@ help: ## print the targets
 
 # For the demo; bench has no default.
 demo: NAME ?= address_book
-demo: ## install what is missing, build, and run the address book, or the demo NAME=bank, cache, drawing, memcached or sqlite
+demo: ## install what is missing, build, and run the address book, or the demo NAME=bank, cache, drawing, memcached, spool or sqlite
 	@scripts/setup build $(if $(filter memcached sqlite,$(NAME)),softpm)
 	@$(call quiet_configure,release)
 	@cmake --build --preset release --target $(NAME)_demo
@@ -57,7 +57,7 @@ MINUTES ?= 60
 soak: ## attack the library for MINUTES (60) and print what was tried
 	@scripts/setup build tests
 	@$(call quiet_configure,release -DREMANENCE_ALL_TESTS=ON)
-	@cmake --build --preset release --target conformance crash damage faults faults_system_calls_no_sanitizer pairs process unit_api unit_share workload_program
+	@cmake --build --preset release --target conformance crash damage faults faults_system_calls_no_sanitizer pairs process unit_api unit_share workload_program news_spool
 	@$(call quiet_configure,asan-ubsan)
 	@cmake --build --preset asan-ubsan --target fuzzers
 	@scripts/soak $(MINUTES)
