@@ -90,7 +90,7 @@ private:
     void see_newest();
     void catch_up();
     void note_changes_of_others();
-    [[nodiscard]] bool leaves_last_read() const { return lock_.read_depth() == 1 && lock_.write_depth() == 0; }
+    [[nodiscard]] bool leaves_last_read() const { return lock_.is_in_one_read_only(); }
     void begin_declared();
 
     const heap_origin& origin_;
