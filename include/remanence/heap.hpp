@@ -453,7 +453,8 @@ public:
     ///
     /// A change that is not declared, or that was made outside of sections before and not committed, stays in memory
     /// uncommitted. The next commit of an ordinary section includes it; a crash before that loses this change and
-    /// nothing else. The checking library (remanence::checked) looks for such changes, rolls everything back and throws
+    /// nothing else. In a shared heap the next call that enters a write section undoes it instead and throws
+    /// errc::outside_section. The checking library (remanence::checked) looks for such changes, rolls everything back and throws
     /// errc::undeclared_change. When `f` throws, everything is rolled back, declared or not.
     ///
     /// A declared section that is nested in an ordinary one is ordinary. An ordinary section nested in a declared one

@@ -112,7 +112,7 @@ private:
     bool see_newest(share::deadline until);
     void catch_up();
     void note_changes_of_others();
-    [[nodiscard]] bool leaves_last_read() const { return lock_.read_depth() == 1 && lock_.write_depth() == 0; }
+    [[nodiscard]] bool leaves_last_read() const { return lock_.is_in_one_read_only(); }
     void begin_declared();
 
     const heap_origin& origin_;

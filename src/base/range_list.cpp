@@ -46,6 +46,10 @@ std::vector<heap_range> without(const std::vector<heap_range>& all, const std::v
     return rest;
 }
 
+std::vector<heap_range> common_to(const std::vector<heap_range>& all, const std::vector<heap_range>& some) {
+    return without(all, without(all, some));
+}
+
 std::uint64_t bytes_of(std::span<const heap_range> ranges) {
     std::uint64_t bytes = 0;
     for (const heap_range& range : ranges)

@@ -15,6 +15,8 @@ void sort_and_merge(std::vector<heap_range>& ranges);
 void append_run(std::vector<heap_range>& runs, std::uint64_t offset, std::uint64_t bytes);
 /// Returns the parts of `all` that are not in `some`. Both must be sorted.
 std::vector<heap_range> without(const std::vector<heap_range>& all, const std::vector<heap_range>& some);
+/// Returns the parts of `all` that are in `some`, too. Both must be sorted.
+std::vector<heap_range> common_to(const std::vector<heap_range>& all, const std::vector<heap_range>& some);
 /// Returns the total length of the ranges.
 [[nodiscard]] std::uint64_t bytes_of(std::span<const heap_range> ranges);
 /// Cuts the ranges at the boundaries of chunks, so that each lies in one chunk.

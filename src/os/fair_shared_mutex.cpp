@@ -58,8 +58,7 @@ void fair_shared_mutex::stop_waiting() noexcept {
         readers_turn_.pass();
         readers_turn_.wake_all();
     } else if (is_free(before)) {
-        writers_turn_.pass();
-        writers_turn_.wake_one();
+        wake_writer();
     }
 }
 
@@ -69,17 +68,17 @@ void fair_shared_mutex::unlock() noexcept {
         readers_turn_.pass();
         readers_turn_.wake_all();
     } else if (waiting_writers(before) != 0) {
-        writers_turn_.pass();
-        writers_turn_.wake_one();
+        wake_writer();
     }
 }
 
 // While it waits, a reader is counted in state_. The thread that admits it counts it as a reader in a section.
 bool fair_shared_mutex::lock_shared_before(const turn::moment& until) noexcept {
-    const auto may_enter = [](std::uint64_t state) { return (state & k_writer) == 0 && waiting_writers(state) == 0; };
-    const std::uint64_t before =
-        replace([&](std::uint64_t state) { return may_enter(state) ? state + k_reader : state + k_waiting_reader; });
-    if (may_enter(before))
+    if (try_lock_shared()) [[likely]]
+        return true;
+    const std::uint64_t before = replace(
+        [](std::uint64_t state) { return admits_readers(state) ? state + k_reader : state + k_waiting_reader; });
+    if (admits_readers(before))
         return true;
     const auto is_admitted = [&](std::uint64_t state) { return admissions(state) != admissions(before); };
     for (;;) {
@@ -117,7 +116,7 @@ void fair_shared_mutex::downgrade() noexcept {
 
 bool fair_shared_mutex::try_lock_shared() noexcept {
     std::uint64_t state = state_.load(std::memory_order_relaxed);
-    while ((state & k_writer) == 0 && waiting_writers(state) == 0) {
+    while (admits_readers(state)) {
         if (state_.compare_exchange_weak(state, state + k_reader, std::memory_order_acquire, std::memory_order_relaxed))
             return true;
     }
@@ -125,11 +124,14 @@ bool fair_shared_mutex::try_lock_shared() noexcept {
 }
 
 void fair_shared_mutex::unlock_shared() noexcept {
-    const std::uint64_t before = replace([](std::uint64_t state) { return state - k_reader; });
-    if (readers(before) == 1 && waiting_writers(before) != 0) {
-        writers_turn_.pass();
-        writers_turn_.wake_one();
-    }
+    const std::uint64_t before = state_.fetch_sub(k_reader, std::memory_order_acq_rel);
+    if (readers(before) == 1 && waiting_writers(before) != 0)
+        wake_writer();
+}
+
+void fair_shared_mutex::wake_writer() noexcept {
+    writers_turn_.pass();
+    writers_turn_.wake_one();
 }
 
 std::uint64_t fair_shared_mutex::waiting() const noexcept {

@@ -61,6 +61,9 @@ private:
     static constexpr std::uint64_t waiting_writers(std::uint64_t state) { return count_of(k_waiting_writer, state); }
     static constexpr std::uint64_t admissions(std::uint64_t state) { return state / k_admission; }
     static constexpr bool is_free(std::uint64_t state) { return (state & k_writer) == 0 && readers(state) == 0; }
+    static constexpr bool admits_readers(std::uint64_t state) {
+        return (state & k_writer) == 0 && waiting_writers(state) == 0;
+    }
     static constexpr std::uint64_t with_readers_admitted(std::uint64_t state);
     /// Replaces the state by `change(state)` in one step. Returns the former state.
     template <class F>
@@ -68,6 +71,7 @@ private:
     bool lock_before(const turn::moment& until) noexcept;
     bool lock_shared_before(const turn::moment& until) noexcept;
     void stop_waiting() noexcept;
+    void wake_writer() noexcept;
 
     std::atomic<std::uint64_t> state_ = 0;
     turn writers_turn_; // passes when a waiting writer may find the lock free

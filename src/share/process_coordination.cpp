@@ -186,15 +186,18 @@ void process_coordination::wake_waiting_for_commits() noexcept {
     os::wake_all(waiting().versions);
 }
 
-bool process_coordination::pin(std::uint64_t version) noexcept {
-    if (is_guest) {
-        if (!steps->pin(version))
-            return false;
-        if (const auto alive = is_session_alive(); alive && *alive)
-            return true;
-        steps->unpin();
+[[gnu::cold]] bool process_coordination::pin_as_guest(std::uint64_t version) noexcept {
+    if (!steps->pin(version))
         return false;
-    }
+    if (const auto alive = is_session_alive(); alive && *alive)
+        return true;
+    steps->unpin();
+    return false;
+}
+
+bool process_coordination::pin(std::uint64_t version) noexcept {
+    if (is_guest) [[unlikely]]
+        return pin_as_guest(version);
     auto& mine = this->mine();
     mine.thread.store(static_cast<std::uint64_t>(os::thread_number()), std::memory_order_relaxed);
     mine.since.store(os::coarse_time(), std::memory_order_relaxed);

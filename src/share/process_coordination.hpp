@@ -39,6 +39,7 @@ struct process_coordination final : coordination {
     /// If this process held the writer lock last and others want it, waits a moment.
     void let_others_write_first(deadline until);
     void note_writer_lock();
+    bool pin_as_guest(std::uint64_t version) noexcept;
 
     result<void> check_session() override;
     result<void> become_ready(const heap_identity& heap, const visible_commit& commit,

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -51,6 +52,16 @@ public:
     /// collect() has reported yet, with others where most pages are written in each round (scan); all written since the
     /// last watch() (trap); or also earlier ones (fallback; see tells_rounds_apart()). Callers must cope with each.
     virtual result<void> collect(std::uint64_t bytes, std::vector<page_run>& runs) = 0;
+    /// Appends the pages of `where` (sorted) that collect() would report, in no order, and with others. Changes nothing.
+    /// Returns false if only collect() can tell.
+    virtual result<bool> find_written(std::span<const page_run> /*where*/, std::vector<page_run>& /*runs*/) {
+        return false;
+    }
+    /// As collect(), but only for `where` (sorted) and pages near it. Returns false, and does nothing, if this tier
+    /// collects from all of memory only.
+    virtual result<bool> collect_parts(std::span<const page_run> /*where*/, std::vector<page_run>& /*runs*/) {
+        return false;
+    }
     /// Begins a new round. Precondition: the pages reported so far were handled, and memory holds committed content.
     virtual void watch() {}
 

@@ -122,6 +122,24 @@ public:
             busy_.note_written(run);
         return {};
     }
+    // Pages that are mapped since the last collect() are not registered yet. Cold, since only shared heaps call these.
+    [[gnu::cold]] result<bool> find_written(std::span<const page_run> where, std::vector<page_run>& runs) override {
+        if (!registered_)
+            return false;
+        for (const page_run& span : spans_of(where))
+            REM_TRY(report(span, runs));
+        return true;
+    }
+    [[gnu::cold]] result<bool> collect_parts(std::span<const page_run> where, std::vector<page_run>& runs) override {
+        if (!registered_)
+            return false;
+        written_.clear();
+        for (const page_run& span : spans_of(where)) {
+            if (auto done = report_and_protect(span, k_any_page, runs); !done)
+                return done.error();
+        }
+        return true;
+    }
     void watch() override { busy_.begin_round(); }
 
     result<void> make_private(page_run where) override { return os::make_private(base_ + where.offset, where.bytes); }
@@ -277,7 +295,7 @@ private:
     }
 
     /// Joins ranges with small gaps between them.
-    const std::vector<page_run>& spans_of(const std::vector<page_run>& ranges) {
+    const std::vector<page_run>& spans_of(std::span<const page_run> ranges) {
         spans_.clear();
         for (const page_run& range : ranges) {
             if (!spans_.empty() && range.offset - spans_.back().end() <= k_gap_bytes_max)

@@ -2,6 +2,7 @@
 
 #include "base/checksum.hpp"
 #include "base/range_list.hpp"
+#include "base/units.hpp"
 #include "history/history_file.hpp"
 #include "log/record.hpp"
 #include "recover/recovery.hpp"
@@ -16,22 +17,34 @@ namespace remanence::txn {
 
 namespace {
 
-/// While this object exists, neither the superblock that was current at its construction nor the log from that
-/// superblock's `log_begin` on is overwritten.
-class held_superblock {
-public:
-    explicit held_superblock(share::coordination& others) : others_(others), current_(others.hold()) {}
-    held_superblock(const held_superblock&) = delete;
-    held_superblock& operator=(const held_superblock&) = delete;
-    ~held_superblock() { others_.let_go(); }
-    [[nodiscard]] const share::current_checkpoint& current() const { return current_; }
+// Of records that are read ahead. With more, looking at all of memory is a small part of the work.
+constexpr std::uint64_t k_ahead_bytes_max = 1 * MiB;
 
-private:
-    share::coordination& others_;
-    const share::current_checkpoint current_;
-};
+/// Appends the pages and whole chunks that the record changes. Returns false if the record is not well-formed.
+bool append_places(const recover::scanned_record& record, const store::image& image, std::vector<heap_range>& places) {
+    const std::uint64_t chunk_bytes = image.chunk_bytes();
+    return log::for_each_part(
+        record.bytes, image.chunk_pages(),
+        [&](const log::placed_chunk& each) { places.push_back({each.chunk * chunk_bytes, chunk_bytes}); },
+        [&](const log::page_entry& each) { places.push_back({each.page * k_page_bytes, k_page_bytes}); },
+        [&](const chunk_range& run) { places.push_back(to_bytes(run, chunk_bytes)); });
+}
 
 } // namespace
+
+bool commits_ahead::read(os::file& log, const store::heap_file& store, recover::log_place at) {
+    std::uint64_t bytes = 0;
+    while (at.version < visible_.version) {
+        auto record = recover::next_record(log, store.session(), at);
+        if (!record || !*record || (bytes += (*record)->bytes.size()) > k_ahead_bytes_max ||
+            !append_places(**record, store.image(), places_))
+            return false;
+        records_.push_back(std::move(**record));
+    }
+    sort_and_merge(places_);
+    end_ = at;
+    return true;
+}
 
 recover::log_place follower::place() const { return {session_.version(), session_.chain(), session_.log().end()}; }
 
@@ -45,7 +58,21 @@ result<void> follower::begin(const share::current_checkpoint& current) {
     return follow_through(visible, {current.version, store_.super().chain, current.log_begin});
 }
 
+const std::vector<heap_range>* follower::read_ahead(std::uint64_t own) {
+    ahead_.emplace(others_);
+    if (own == 0 && ahead_->current().sequence == store_.super().sequence &&
+        ahead_->read(session_.log().file(), store_, place()))
+        return &ahead_->places();
+    ahead_.reset();
+    return nullptr;
+}
+
 result<bool> follower::catch_up(std::uint64_t own) {
+    if (ahead_) {
+        auto followed = follow_ahead();
+        ahead_.reset();
+        return followed ? result<bool>(true) : followed.error();
+    }
     const share::visible_commit visible = others_.commit(); // before the hold, so it needs no newer superblock
     const held_superblock hold(others_);
     if (own != 0 && hold.current().sequence > own)
@@ -125,6 +152,18 @@ result<void> follower::follow_through(const share::visible_commit& visible, reco
                            at.chain);
 }
 
+// The superblock of read_ahead() is still current for the store, which only this process's checkpoints change.
+result<void> follower::follow_ahead() {
+    changed_.clear();
+    for (const recover::scanned_record& record : ahead_->records())
+        REM_TRY(apply(record, into::store_and_memory));
+    REM_TRY(check_changed());
+    REM_TRY(view_.end_following(ahead_->places()));
+    const share::visible_commit& visible = ahead_->visible();
+    return session_.follow(others_.released().log_begin,
+                           {visible.log_end, ahead_->end().version, visible.durable_through}, ahead_->end().chain);
+}
+
 // The checkpoint will write the pages that the records after the current checkpoint have changed; the records up to
 // `pinned` are in memory already. If a record moves a chunk, the chunk's former copy, which memory is mapped from, may
 // be reused after the checkpoint. Chunks that were not stored at memory's version need no copy, since no thread here
@@ -135,11 +174,6 @@ result<void> follower::make_private(std::uint64_t pinned, std::uint64_t target) 
     if (!current)
         return current.error();
     std::vector<heap_range> touched;
-    const std::uint64_t chunk_bytes = store_.image().chunk_bytes();
-    const auto touches = [&](heap_range pages) {
-        if (store_.image().is_stored(pages.offset / chunk_bytes))
-            touched.push_back(pages);
-    };
     recover::log_place at{hold.current().version, current->super.chain, hold.current().log_begin};
     while (at.version < target) {
         auto record = recover::next_record(session_.log().file(), store_.session(), at);
@@ -147,20 +181,14 @@ result<void> follower::make_private(std::uint64_t pinned, std::uint64_t target) 
             return record.error();
         if (!*record)
             return lacks_record(at.version + 1);
-        if (at.version <= pinned)
-            continue;
-        const bool is_sound =
-            log::for_each_part((*record)->bytes, store_.image().chunk_pages(),
-                               [&](const log::placed_chunk& each) { touches({each.chunk * chunk_bytes, chunk_bytes}); },
-                               [&](const log::page_entry& each) { touches({each.page * k_page_bytes, k_page_bytes}); },
-                               [&](const chunk_range& run) {
-                                   for (std::uint64_t chunk = run.first; chunk < run.end(); ++chunk)
-                                       touches({chunk * chunk_bytes, chunk_bytes});
-                               });
-        if (!is_sound)
+        if (at.version > pinned && !append_places(**record, store_.image(), touched))
             return recover::damaged_log(session_.log().file().path(), (*record)->offset, "it is not well-formed");
     }
     sort_and_merge(touched);
+    const std::uint64_t chunk_bytes = store_.image().chunk_bytes();
+    touched = split_at_chunks(touched, chunk_bytes);
+    std::erase_if(touched,
+                  [&](const heap_range& each) { return !store_.image().is_stored(each.offset / chunk_bytes); });
     return view_.make_private(touched);
 }
 
@@ -253,9 +281,14 @@ result<void> follower::apply(const recover::scanned_record& record, into where) 
     return history_ != nullptr && where == into::store_and_memory ? history_->follow(record) : result<void>();
 }
 
+result<void> follower::end() {
+    REM_TRY(check_changed());
+    return view_.end_following();
+}
+
 // Checks the pages only after the last record: a checkpoint may have been overwriting a page while it was copied, and
 // the page's last record makes the copy right again.
-result<void> follower::end() {
+result<void> follower::check_changed() {
     for (const auto& [page, checksum] : changed_) {
         const std::span<const std::byte> bytes(view_.base() + page * k_page_bytes, k_page_bytes);
         if (page_checksum(bytes) != checksum) {
@@ -270,8 +303,7 @@ result<void> follower::end() {
         view_.follow_page(page, checksum);
     }
     changed_.clear();
-    REM_TRY(store_.follow_length());
-    return view_.end_following();
+    return store_.follow_length();
 }
 
 unexpected follower::lacks_record(std::uint64_t version) {

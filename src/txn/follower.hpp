@@ -8,6 +8,7 @@
 // the writer lock.
 #pragma once
 
+#include "base/range.hpp"
 #include "base/result.hpp"
 #include "recover/scan.hpp"
 #include "share/coordination.hpp"
@@ -18,9 +19,48 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace remanence::txn {
+
+/// While this object exists, neither the superblock that was current at its construction nor the log from that
+/// superblock's `log_begin` on is overwritten. A process has one at a time.
+class held_superblock {
+public:
+    explicit held_superblock(share::coordination& others) : others_(others), current_(others.hold()) {}
+    held_superblock(const held_superblock&) = delete;
+    held_superblock& operator=(const held_superblock&) = delete;
+    ~held_superblock() { others_.let_go(); }
+    [[nodiscard]] const share::current_checkpoint& current() const { return current_; }
+
+private:
+    share::coordination& others_;
+    const share::current_checkpoint current_;
+};
+
+/// The commits that a follower is about to apply, with the places that they change.
+class commits_ahead {
+public:
+    explicit commits_ahead(share::coordination& others) : visible_(others.commit()), hold_(others) {}
+
+    [[nodiscard]] const share::current_checkpoint& current() const { return hold_.current(); }
+    [[nodiscard]] const share::visible_commit& visible() const { return visible_; }
+    [[nodiscard]] const std::vector<recover::scanned_record>& records() const { return records_; }
+    /// Returns the place behind the records.
+    [[nodiscard]] const recover::log_place& end() const { return end_; }
+    /// Returns the pages and whole chunks that the records change, sorted.
+    [[nodiscard]] const std::vector<heap_range>& places() const { return places_; }
+    /// Reads the records behind `at`. Returns false if one is missing or not well-formed, or if they have many bytes.
+    bool read(os::file& log, const store::heap_file& store, recover::log_place at);
+
+private:
+    const share::visible_commit visible_; // before the hold, so it needs no newer superblock
+    const held_superblock hold_;
+    std::vector<recover::scanned_record> records_;
+    recover::log_place end_{};
+    std::vector<heap_range> places_;
+};
 
 /// Callers hold both locks of the heap. No thread is in a section of it, and memory has no uncommitted changes.
 class follower {
@@ -36,6 +76,11 @@ public:
     /// is the sequence of the superblock that this process's own checkpoint is writing; 0 if no such checkpoint is
     /// under way.
     [[nodiscard]] bool is_behind(std::uint64_t own) const;
+    /// Reads what catch_up() will apply, which then changes memory in the returned places only. Returns null if that is
+    /// not known before: a checkpoint is passed or under way, or much was committed. The caller must then call
+    /// catch_up() or forget_ahead() before it releases the locks.
+    const std::vector<heap_range>* read_ahead(std::uint64_t own);
+    void forget_ahead() noexcept { ahead_.reset(); }
     /// After an open: follows from the held superblock `current` to the visible commit.
     result<void> begin(const share::current_checkpoint& current);
     /// Follows to the visible commit. Returns false, and does nothing, if this process's own checkpoint is done and
@@ -63,11 +108,13 @@ private:
     enum class into { store_only, store_and_memory };
     result<recover::log_place> follow_superblock(const share::current_checkpoint& current);
     result<void> follow_rest(recover::log_place place, std::uint64_t log_begin);
+    result<void> follow_ahead();
     result<void> follow_through(const share::visible_commit& visible, recover::log_place place);
     result<recover::log_place> accept_again(const share::current_checkpoint& current, std::uint64_t through,
                                             std::vector<std::uint64_t>* newer);
     result<void> apply(const recover::scanned_record& record, into where);
     result<void> end();
+    result<void> check_changed();
     [[nodiscard]] recover::log_place place() const;
     [[nodiscard]] unexpected lacks_record(std::uint64_t version);
 
@@ -75,6 +122,7 @@ private:
     store::heap_file& store_;
     view::memory_view& view_;
     session& session_;
+    std::optional<commits_ahead> ahead_;
     history_follower* history_ = nullptr; // null: the heap has no history
     std::map<std::uint64_t, std::uint32_t>
         changed_; // pages, with the checksums that they must have after the last record

@@ -44,10 +44,17 @@ struct end_of_thread {
     }
 };
 
-std::vector<held>& sections_to_change() {
+[[gnu::cold]] void make_room_for_section() {
     section_lock::watch_end_of_thread();
     if (my_sections == nullptr)
         my_sections = new std::vector<held>;
+    my_sections->reserve(my_sections->size() + 1);
+}
+
+/// Returns the list, with room for one section more: nothing may fail once a lock is held.
+std::vector<held>& sections_to_change() {
+    if (my_sections == nullptr || my_sections->size() == my_sections->capacity()) [[unlikely]]
+        make_room_for_section();
     return *my_sections;
 }
 
@@ -72,8 +79,8 @@ held* find(const section_lock* lock) {
 }
 
 void forget(const section_lock* lock) {
-    if (my_sections != nullptr)
-        std::erase_if(*my_sections, [&](const held& h) { return h.lock == lock; });
+    if (held* const mine = find(lock)) // a lock has one entry at most
+        my_sections->erase(my_sections->begin() + (mine - my_sections->data()));
 }
 
 } // namespace
@@ -109,7 +116,7 @@ section_lock::outcome section_lock::enter_write_by(const Lock& lock) {
     std::vector<held>& all = sections_to_change();
     if (my_writes == nullptr)
         my_writes = new std::vector<write_entry>;
-    my_writes->reserve(my_writes->size() + 1); // nothing may fail once the lock is held
+    my_writes->reserve(my_writes->size() + 1);
     if (held* mine = find(this)) {
         if (mine->write_depth == 0)
             return outcome::conflict;
@@ -117,7 +124,6 @@ section_lock::outcome section_lock::enter_write_by(const Lock& lock) {
         note_write(this);
         return outcome::nested;
     }
-    all.reserve(all.size() + 1);
     if (!lock())
         return outcome::busy;
     if (is_ended_) {
@@ -164,7 +170,6 @@ section_lock::outcome section_lock::enter_read_by(const Lock& lock) {
         return outcome::nested;
     }
     std::vector<held>& all = sections_to_change();
-    all.reserve(all.size() + 1);
     if (!lock())
         return outcome::busy;
     if (is_ended_) {
@@ -214,6 +219,11 @@ std::size_t section_lock::write_depth() const {
 std::size_t section_lock::read_depth() const {
     const held* mine = find(this);
     return mine != nullptr ? mine->read_depth : 0;
+}
+
+bool section_lock::is_in_one_read_only() const {
+    const held* mine = find(this);
+    return mine != nullptr && mine->read_depth == 1 && mine->write_depth == 0;
 }
 
 bool section_lock::try_to_take_over() noexcept {

@@ -45,6 +45,8 @@ public:
     /// Returns how deeply the calling thread's sections are nested; 0 if it is in none.
     [[nodiscard]] std::size_t write_depth() const;
     [[nodiscard]] std::size_t read_depth() const;
+    /// True if the calling thread is in one read section, and in no write section.
+    [[nodiscard]] bool is_in_one_read_only() const;
     /// For the end of the protected object: acquires the lock exclusively for the calling thread, whatever sections
     /// that thread is in, without waiting. Returns false if other threads are in a section or wait for one; then the
     /// caller's read sections are forgotten. Also returns false if exit() was called in a section of this thread,

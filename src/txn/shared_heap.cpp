@@ -46,7 +46,7 @@ result<bool> shared_heap::take_writer_lock_if_current() {
 result<bool> shared_heap::follow_as_writer(bool takes_over) {
     auto followed = [&]() -> result<void> {
         try {
-            return follow(takes_over);
+            return follow(takes_over ? before::taking_over : before::writing);
         } catch (...) { // a lack of memory
             give_up_writer_lock();
             throw;
@@ -139,25 +139,44 @@ result<void> shared_heap::catch_up() {
         share::coordination& by;
         ~pinned() { by.unpin(); }
     } meanwhile{protocol()};
-    return follow_locked(false);
+    return follow_locked(before::reading);
 }
 
-result<void> shared_heap::follow(bool takes_over) {
+result<void> shared_heap::follow(before what) {
     const std::lock_guard alone(needs_.locks.at_store);
     const std::lock_guard allocation(needs_.locks.allocation);
-    return follow_locked(takes_over);
+    return follow_locked(what);
 }
 
-result<void> shared_heap::follow_locked(bool takes_over) {
+// Where must stray changes be looked for? A commit includes every page that was written since the last look, so before
+// a section that writes: in all of memory. Nothing else makes a stray change part of a commit: pages that this process
+// does not write are never read from its memory. Before it follows others for a section that reads: in the places that
+// it is about to change, since there the records would hide a stray change or be mixed with it. Elsewhere a stray
+// change stays what it was, a difference from content that is still committed, and still counts as written; so the next
+// look finds it. But where a checkpoint of others is passed, memory that equals the image is mapped anew, and a stray
+// change in it would be lost: in all of memory.
+result<void> shared_heap::follow_locked(before what) {
     REM_TRY(needs_.health.sound());
     needs_.checkpoints.adopt_if_done();
-    REM_TRY(refuse_stray_changes());
-    if (!follower_.is_behind(needs_.checkpoints.sequence_under_way()) && !takes_over) {
-        needs_.session.log().release(protocol().released().log_begin);
-        return {};
-    }
+    const struct reading_ahead {
+        follower& by;
+        ~reading_ahead() { by.forget_ahead(); }
+    } meanwhile{follower_};
+    const std::uint64_t own = needs_.checkpoints.sequence_under_way();
+    const bool is_behind = follower_.is_behind(own);
+    const std::vector<heap_range>* const ahead =
+        is_behind && what != before::taking_over ? follower_.read_ahead(own) : nullptr;
+    REM_TRY(refuse_stray_changes(what == before::reading ? ahead : nullptr));
+    if (is_behind || what == before::taking_over)
+        return follow_others(what);
+    needs_.session.log().release(protocol().released().log_begin);
+    return {};
+}
+
+result<void> shared_heap::follow_others(before what) {
     is_of_no_version_ = true; // until following has succeeded
     needs_.view.allow_writes(true);
+    result<void> refused;
     auto followed = needs_.health.poisoning_without_memory([&]() -> result<void> {
         for (bool is_done = false; !is_done;) {
             needs_.checkpoints.adopt_if_done();
@@ -166,19 +185,23 @@ result<void> shared_heap::follow_locked(bool takes_over) {
                 return caught.error();
             is_done = *caught;
         }
-        if (takes_over) {
+        if (what == before::taking_over) {
             auto found = follower_.take_over();
             if (!found)
                 return found.error();
             protocol().publish(*found);
             needs_.space.owe_discard(); // the dead writer may have written to copies that no commit names
         }
-        return needs_.memory.restored();
+        auto restored = needs_.memory.restored();
+        if (restored || restored.why().code != errc::corrupt || what != before::reading)
+            return restored;
+        refused = refuse_stray_changes(nullptr); // one may have damaged the allocator's structures
+        return !refused && refused.why().code == errc::outside_section ? result<void>() : std::move(restored);
     });
     needs_.view.allow_writes(false); // each write section allows writes itself
     is_of_no_version_ = !followed;
     show(needs_.session.version());
-    return needs_.health.poison_if_failed(std::move(followed));
+    return followed ? std::move(refused) : needs_.health.poison_if_failed(std::move(followed));
 }
 
 // True if another process's checkpoint may have passed the version of memory, which was not pinned. Then pages of the
@@ -188,10 +211,25 @@ bool shared_heap::is_image_newer() const {
            protocol().checkpoint_sequence() != needs_.store.super().sequence;
 }
 
-// Undoes changes that were made outside of sections. Otherwise they would become part of a later commit, or be lost.
-result<void> shared_heap::refuse_stray_changes() {
-    needs_.memory.allocator().flush();
+/// Looks in `where` only, unless that is null or the tracker can only tell of all memory.
+result<bool> shared_heap::find_stray_changes(const std::vector<heap_range>* where) {
+    if (where != nullptr && !is_image_newer()) {
+        auto changed = needs_.view.collector().holds_changes_in(*where, needs_.memory.unused_pages());
+        if (!changed)
+            return changed.error();
+        if (*changed)
+            return **changed;
+    }
     auto changed = needs_.view.collector().holds_changes(needs_.memory.unused_pages());
+    if (changed && !*changed)
+        needs_.view.note_no_changes(); // otherwise the next look would compare these pages, too
+    return changed;
+}
+
+// Undoes changes that were made outside of sections. Otherwise they would become part of a later commit, or be lost.
+result<void> shared_heap::refuse_stray_changes(const std::vector<heap_range>* where) {
+    needs_.memory.allocator().flush();
+    auto changed = find_stray_changes(where);
     if (!changed && changed.why().code == errc::corrupt && is_image_newer())
         return {}; // the page has no valid content to compare with; following repairs or remaps the page
     if (!changed)
@@ -203,8 +241,8 @@ result<void> shared_heap::refuse_stray_changes() {
     return fail(
         errc::outside_section,
         "memory of " + needs_.store.path() +
-            ", which several processes share, was changed outside any write section. The changes are undone. Make "
-            "them in a write section.",
+            ", which several processes share, was changed outside any write section, or in a declared section that did "
+            "not declare it. The changes are undone. Make them in a write section, and declare them in a declared one.",
         needs_.store.path());
 }
 

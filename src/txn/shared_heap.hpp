@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 namespace remanence::txn {
 
@@ -38,9 +39,12 @@ private:
     void tell_of_poison() noexcept;
     result<bool> follow_as_writer(bool takes_over);
     void give_up_writer_lock() noexcept;
-    result<void> follow(bool takes_over);
-    result<void> follow_locked(bool takes_over);
-    result<void> refuse_stray_changes();
+    enum class before { reading, writing, taking_over };
+    result<void> follow(before what);
+    result<void> follow_locked(before what);
+    result<void> follow_others(before what);
+    result<void> refuse_stray_changes(const std::vector<heap_range>* where);
+    result<bool> find_stray_changes(const std::vector<heap_range>* where);
     [[nodiscard]] bool is_image_newer() const;
     [[nodiscard]] bool is_reading();
     std::optional<std::uint64_t> read_on();

@@ -19,11 +19,12 @@ result<void> transactions::finish_earlier() {
     return point_.finish_for_commit();
 }
 
-// In a shared heap, undeclared changes must be committed, too, before another process acquires the writer lock.
+// In a shared heap, too, a commit of declared changes leaves others in memory: these are then changes outside of
+// sections, which sharing::take_writer_lock() finds.
 result<commit_scope> transactions::gather(commit_scope wanted) {
     if (vptr_settler* const by = vptrs_) [[unlikely]]
         return by->gather(committer_, view_);
-    return committer_.gather(sharing_ != nullptr ? commit_scope::everything : wanted);
+    return committer_.gather(wanted);
 }
 
 result<void> transactions::write(pending_commit& commit) {

@@ -207,7 +207,25 @@ result<bool> change_collector::holds_changes(const page_predicate& is_unused) {
         if (!differs || *differs)
             return differs;
     }
-    for (const heap_range& range : split_at_chunks(written_.ranges(), image_.chunk_bytes())) {
+    return differs_in(written_.ranges(), is_unused);
+}
+
+result<std::optional<bool>> change_collector::holds_changes_in(const std::vector<heap_range>& where,
+                                                               const page_predicate& is_unused) {
+    if (!spilled_.is_empty())
+        return std::optional<bool>();
+    auto written = written_.find(common_to(where, {{0, memory_.accessible_bytes()}}));
+    if (!written)
+        return written.error();
+    if (!*written)
+        return std::optional<bool>();
+    auto differs = differs_in(**written, is_unused);
+    return differs ? result<std::optional<bool>>(*differs) : differs.error();
+}
+
+// Leaves out spilled chunks.
+result<bool> change_collector::differs_in(const std::vector<heap_range>& ranges, const page_predicate& is_unused) {
+    for (const heap_range& range : split_at_chunks(ranges, image_.chunk_bytes())) {
         if (spilled_.contains(range.offset / image_.chunk_bytes()))
             continue;
         auto changes = changes_in({range}, is_unused, kept_bytes::usable);

@@ -101,6 +101,8 @@ public:
     /// only if its content differs, although collect() reports every spilled chunk. Complexity: as collect(), plus all
     /// bytes of spilled chunks.
     result<bool> holds_changes(const page_predicate& is_unused);
+    /// As holds_changes(), but looks only at `where` (sorted). Returns nothing if only holds_changes() can tell.
+    result<std::optional<bool>> holds_changes_in(const std::vector<heap_range>& where, const page_predicate& is_unused);
     /// Returns the spilled chunks whose content equals the committed content. O(bytes of spilled chunks).
     result<std::vector<std::uint64_t>> unchanged_spilled();
     /// Computes the checksums of whole chunks. collect() omits most of them, so that writing can begin earlier.
@@ -127,6 +129,7 @@ private:
     void append_copied(heap_range fresh, std::vector<heap_range>& pages) const;
     [[nodiscard]] std::vector<heap_range> pages_to_compare(const page_copies& copies, const compared_copies& so_far,
                                                            std::uint64_t bytes_max) const;
+    result<bool> differs_in(const std::vector<heap_range>& ranges, const page_predicate& is_unused);
     result<bool> differs_from_newest(std::uint64_t page_offset);
     result<std::vector<heap_range>> set_unused_aside(const std::vector<heap_range>& ranges,
                                                      const page_predicate& is_unused);

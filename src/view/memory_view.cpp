@@ -248,6 +248,10 @@ result<void> memory_view::follow_image() {
     return memory_.map_image_again(options_);
 }
 
+result<void> memory_view::end_following(const std::vector<heap_range>& changed) {
+    return written_.settle(changed, memory_.accessible_bytes());
+}
+
 result<void> memory_view::end_following() {
     REM_TRY(written_.gather(memory_.accessible_bytes()));
     declared_.clear();

@@ -122,6 +122,9 @@ public:
     /// Copies the pages back to memory, where they count as written.
     void restore_copies(const page_copies& copies);
 
+    /// Begins a new round of written pages. Precondition: collector().holds_changes() has just found none.
+    void note_no_changes() { written_.begin_round(); }
+
     using change_listener = std::function<void(const change::change_set&)>;
     /// Restores the committed content of memory. Before that, passes uncommitted() to `lost` unless that is empty.
     result<void> rollback(const page_predicate& is_unused = {}, const change_listener& lost = {});
@@ -145,7 +148,8 @@ public:
     result<void> make_private(std::span<const heap_range> pages);
 
     // Functions that make what other processes have committed the committed content of this view, too. Preconditions of
-    // all: nobody is in a section, and memory holds exactly the committed content. end_following() must be called last.
+    // all: nobody is in a section, and the memory that they change, or its whole chunks, holds exactly the committed
+    // content. end_following() must be called last.
 
     /// Maps a chunk after the store has accepted its place.
     result<void> follow_chunk(std::uint64_t chunk);
@@ -157,8 +161,10 @@ public:
     }
     /// Maps another image. The caller must then follow everything committed after that image's version.
     result<void> follow_image();
-    /// Makes sure that none of these changes counts as written.
+    /// Makes sure that none of these changes counts as written. Nothing else may count as written either.
     result<void> end_following();
+    /// As end_following(), for changes in `changed` (sorted) only. What was written elsewhere still counts as written.
+    result<void> end_following(const std::vector<heap_range>& changed);
 
 private:
     memory_view(store::heap_file& store, os::reservation place, std::unique_ptr<track::page_scanner> tracker,

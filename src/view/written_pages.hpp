@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -29,6 +30,33 @@ public:
         auto collected = tracker_->collect(bytes, ranges_);
         sort_and_merge(ranges_); // after a failure, too, since some may have been reported
         return collected;
+    }
+    /// Returns the pages of `where` (sorted) that were written, sorted: all that gather() would report there, or has
+    /// reported. Returns nothing if only gather() can tell. Changes nothing.
+    result<std::optional<std::vector<heap_range>>> find(const std::vector<heap_range>& where) {
+        std::vector<heap_range> found;
+        auto told = tracker_->find_written(where, found);
+        if (!told)
+            return told.error();
+        if (!*told)
+            return std::optional<std::vector<heap_range>>();
+        found.insert(found.end(), ranges_.begin(), ranges_.end());
+        sort_and_merge(found);
+        return std::optional(common_to(found, where));
+    }
+    /// From now on the pages of `where` (sorted), which are in the first `bytes` of memory and hold committed content,
+    /// do not count as written; other pages still do.
+    result<void> settle(const std::vector<heap_range>& where, std::uint64_t bytes) {
+        auto collected = tracker_->collect_parts(where, ranges_);
+        sort_and_merge(ranges_); // after a failure, too
+        if (!collected)
+            return collected.error();
+        if (!*collected) {
+            REM_TRY(gather(bytes));
+            tracker_->watch();
+        }
+        ranges_ = without(ranges_, where);
+        return {};
     }
     /// Appends the reported pages of `where`, sorted. Allocates nothing but what `pages` needs.
     void append_reported(heap_range where, std::vector<heap_range>& pages) const {

@@ -19,6 +19,15 @@ TEST(range_list, without_some_leaves_the_others) {
               (ranges{{0, 4096}, {12288, 4096}, {20480, 24576}}));
 }
 
+TEST(range_list, what_is_common_to_two_lists_is_in_both) {
+    const ranges all{{0, 4096}, {8192, 40960}, {61440, 4096}};
+    EXPECT_EQ(common_to(all, {}), ranges{});
+    EXPECT_EQ(common_to({}, all), ranges{});
+    EXPECT_EQ(common_to(all, all), all);
+    EXPECT_EQ(common_to(all, {{4096, 8192}, {16384, 4096}, {45056, 20480}}),
+              (ranges{{8192, 4096}, {16384, 4096}, {45056, 4096}, {61440, 4096}}));
+}
+
 TEST(range_list, split_ranges_lie_in_one_chunk_each) {
     const ranges split = split_at_chunks(ranges{{4096, 8192}, {65536, 196608}}, 65536);
     EXPECT_EQ(split, (ranges{{4096, 8192}, {65536, 65536}, {131072, 65536}, {196608, 65536}}));

@@ -70,6 +70,66 @@ std::set<std::uint64_t> pages_of(const std::vector<page_run>& runs) {
     return pages;
 }
 
+// What is collected in parts is not lost elsewhere, and what is only found stays written.
+TEST_P(page_scan, parts_are_found_and_collected_as_all_of_memory_is) {
+    std::mt19937_64 random(test::random_seed());
+    (void)collect();
+    scanner().watch();
+    for (int round = 0; round < 100; ++round) {
+        std::set<std::uint64_t> written;
+        for (std::uint64_t i = random() % 40; i > 0; --i)
+            written.insert(random() % k_pages);
+        for (const std::uint64_t page : written)
+            write(page);
+        std::vector<page_run> where;
+        for (std::uint64_t page = random() % 90; page < k_pages; page += 2 + random() % 90) {
+            const std::uint64_t end = std::min<std::uint64_t>(page + 1 + random() % 3, k_pages);
+            where.push_back({page * k_page_bytes, (end - page) * k_page_bytes});
+            page = end;
+        }
+        std::vector<page_run> found;
+        const auto told = scanner().find_written(where, found);
+        ASSERT_TRUE(told) << told.why().message;
+        std::vector<page_run> collected;
+        const auto parts = scanner().collect_parts(where, collected);
+        ASSERT_TRUE(parts) << parts.why().message;
+        ASSERT_EQ(*told, *parts);
+        EXPECT_EQ(*told, scanner().name() != std::string("trap"));
+        const std::set<std::uint64_t> asked_for = pages_of(where);
+        const std::set<std::uint64_t> in_parts = pages_of(collected);
+        std::set<std::uint64_t> reported = pages_of(found);
+        for (const std::uint64_t page : written) {
+            if (*told && asked_for.contains(page)) {
+                EXPECT_TRUE(reported.contains(page)) << page;
+                EXPECT_TRUE(in_parts.contains(page)) << page;
+            }
+        }
+        if (scanner().name() == std::string("scan")) {
+            EXPECT_TRUE(std::includes(written.begin(), written.end(), reported.begin(), reported.end()));
+            for (const std::uint64_t page : in_parts)
+                written.erase(page);
+        }
+        expect_reported(written); // also what was found, but not collected
+        scanner().watch();
+    }
+}
+
+// Until all of it was collected once, nothing is known of a part.
+TEST_P(page_scan, a_part_that_was_mapped_anew_is_not_told_of_alone) {
+    (void)collect();
+    scanner().watch();
+    map_file(0, 8);
+    std::vector<page_run> runs;
+    const std::vector<page_run> where{{0, k_page_bytes}};
+    for (const auto& told : {scanner().find_written(where, runs), scanner().collect_parts(where, runs)}) {
+        ASSERT_TRUE(told);
+        EXPECT_EQ(*told, scanner().name() == std::string("fallback"));
+    }
+    EXPECT_TRUE(runs.empty());
+    write(3);
+    expect_reported({3});
+}
+
 // A page of the file that the kernel moves just then was taken for a copy, so that its checksum was no longer compared.
 TEST(private_copies_of_memory, are_no_pages_of_the_file_even_while_the_kernel_moves_them) {
     constexpr std::uint64_t k_file = std::uint64_t{1} << 61; // Documentation/admin-guide/mm/pagemap.rst
