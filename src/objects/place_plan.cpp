@@ -178,7 +178,9 @@ void place_plan::look_at_members(row_pair pair, pair_plan& plan) {
             is_possible_ = false;
         } else if (origin == nullptr) {
             plan.changes = true;
-            is_possible_ = is_possible_ && !conversion::why_not(builder_, each.type);
+            // A new base is made over its padding, where a member with a vptr may lie.
+            const bool may_cover_vptr = each.name.empty() && inspect::have_vptrs(rows_.to());
+            is_possible_ = is_possible_ && !may_cover_vptr && !conversion::why_not(builder_, each.type);
         } else {
             const type_row& old_member = old_objects_.row(origin->type);
             const type_row& new_member = builder_.row(each.type);
