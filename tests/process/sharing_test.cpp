@@ -6,6 +6,7 @@
 #include "process/other_process.hpp"
 #include "support/failing_files.hpp"
 #include "support/seed.hpp"
+#include "types/pointer_check.hpp"
 #include "unit/api/fixture.hpp"
 
 #include <remanence/arena.hpp>
@@ -255,6 +256,50 @@ TEST_F(sharing_heaps, changes_outside_write_sections_are_refused_and_undone) {
     h.read([&] { EXPECT_EQ(count, 0U); });
     h.write([&] { count = 6; });
     h.read([&] { EXPECT_EQ(count, 6U); });
+    h.close();
+}
+
+TEST_F(sharing_heaps, a_declared_section_commits_what_it_declares_and_the_next_one_undoes_the_rest) {
+    if (types::checks_pointers() != nullptr)
+        GTEST_SKIP() << "the checking library refuses to commit in such a section";
+    heap h = heap::open(path_, shared_heap());
+    auto& list = h.root<numbers>("numbers");
+    h.write([&] { list.resize(10'000, 1); });
+    other_process other(h, [&] {
+        heap mine = heap::open(path_, shared_heap());
+        auto& same = mine.root<numbers>("numbers");
+        told_.set(0);
+        told_.wait(1);
+        mine.read([&] {
+            if (same[5] != 7 || same[5000] != 1)
+                throw std::runtime_error("not what was declared is committed");
+        });
+        mine.write(declared, [&] {
+            mine.touch(&same[6], sizeof same[6]);
+            same[6] = 8;
+        });
+        mine.close();
+    });
+    told_.wait(0);
+    h.write(declared, [&] {
+        h.touch(&list[5], sizeof list[5]);
+        list[5] = 7;
+        list[5000] = 7; // which is on another page
+    });
+    told_.set(1);
+    EXPECT_EQ(other.wait(), 0);
+    try {
+        h.write([] { ADD_FAILURE() << "a section began"; });
+        ADD_FAILURE() << "nobody told of it";
+    } catch (const error& e) {
+        EXPECT_EQ(e.reason(), errc::outside_section);
+    }
+    h.read([&] {
+        EXPECT_EQ(list[5], 7U);
+        EXPECT_EQ(list[6], 8U);
+        EXPECT_EQ(list[5000], 1U);
+    });
+    EXPECT_TRUE(h.verify().clean());
     h.close();
 }
 
