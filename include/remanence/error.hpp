@@ -78,7 +78,7 @@ enum class errc : int {
     /// A write section was to begin inside a read section of the same thread, or an exclusive lock inside a shared one
     /// while others use the heap; or a lock was to be ended, or used, that the thread does not hold any more.
     section_conflict = 20,
-    read_only = 21,        ///< the heap was opened read-only
+    read_only = 21, ///< the heap was opened read-only
     /// This release, program or machine lacks what the call or option needs, such as a tracker, or the part of the
     /// library that records histories. Also thrown for a dump or a migration of types that only a program can make,
     /// that have no schema in the heap, or whose objects are nested too deeply.

@@ -341,7 +341,8 @@ TEST(locks, an_error_of_a_thread_that_has_ended_is_told_to_no_other) {
         testing::internal::CaptureStderr();
         h.unlock();
         (void)testing::internal::GetCapturedStderr();
-        EXPECT_TRUE(is_error(error_of([&] { (void)h.version(); }), errc::section_conflict, dir / "h", "holds no such lock"));
+        EXPECT_TRUE(
+            is_error(error_of([&] { (void)h.version(); }), errc::section_conflict, dir / "h", "holds no such lock"));
     }).join();
     EXPECT_FALSE(h.root<numbers>("a").size());
     h.unlock();
