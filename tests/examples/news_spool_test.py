@@ -28,6 +28,7 @@ class NewsSpool(unittest.TestCase):
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)
         self.spool = pathlib.Path(directory.name) / "spool"
+        self.clients = []
         self.server = self.started()
         self.server.make_group("test.a", "About a")
         self.server.make_group("test.b", "About b")
@@ -39,6 +40,7 @@ class NewsSpool(unittest.TestCase):
 
     def client(self, server=None):
         client = (server or self.server).client()
+        self.clients.append(client)
         self.addCleanup(client.close)
         self.assertTrue(client.greeting.startswith("200"), client.greeting)
         return client
@@ -159,10 +161,12 @@ class Conversation(NewsSpool):
 
 
 class BadInput(NewsSpool):
-    OPTIONS = ("--article-bytes-max", "100000", "--idle-seconds", "1")
+    OPTIONS = ("--article-bytes-max", "100000")
 
     def tearDown(self):
         """Whatever a client did: the server goes on, and has no half of an article."""
+        for client in self.clients:
+            client.close()
         with self.server.client() as client:
             self.posted(client, "test.b", "<last@x>")
             self.assertTrue(client.ask("GROUP test.a").startswith("211 0 "))
@@ -256,13 +260,17 @@ class BadInput(NewsSpool):
             other.close()
 
     def test_clients_that_are_idle(self):
-        client = self.client()
+        self.server.stop()
+        hasty = self.started("--idle-seconds", "1")
+        client = self.client(hasty)
         self.assertTrue(client.line().startswith("400"))
         self.assertRaises(Gone, client.line)
-        client = self.client()
+        client = self.client(hasty)
         client.ask("POST")
         client.send(b"From: x\r\n")
         self.assertTrue(client.line().startswith("400"))
+        hasty.stop()
+        self.server.start()
 
 
 class Administration(NewsSpool):
