@@ -35,9 +35,9 @@ constexpr std::string_view k_purpose =
   read       1 and 4 processes read articles at random, by their message-ids; 20,000 each
   overview   1 and 4 processes read the overview of 100 articles of a group at random; 10,000 each
 
-Times are those of an article, or of an overview, of all processes together. The systems: the spool of examples/news_spool (a
-heap for each group, and one for the catalogue), LMDB (one environment, a transaction for each article), and a file for each
-article.
+Times are those of an article, or of an overview, of all processes together. They include opening the groups' files, at the
+first use, and closing them. The systems: the spool of examples/news_spool (a heap for each group, and one for the
+catalogue), LMDB (one environment, a transaction for each article), and a file for each article.
 
 )";
 
