@@ -135,6 +135,9 @@ void heap_impl::unlock() noexcept {
             return;
         }
         try {
+            // Without changes since the program's own commit(), its durability holds.
+            if (commit && !commit->has_record)
+                commit->how = durability::none;
             if (commit)
                 commits.await(*commit);
         } catch (...) {
