@@ -215,7 +215,7 @@ TEST_P(shared_follow, a_declared_section_commits_what_it_declares_and_leaves_the
     commit_elsewhere({3, 4, 5});
     begin_to_write(*second_);
     second_->memory().begin_declared();
-    for (const std::uint64_t page : {3, 4}) {
+    for (const std::uint64_t page : {std::uint64_t{3}, std::uint64_t{4}}) {
         ASSERT_TRUE(second_->memory().declare(page_of(*second_, page), 8));
         poke(*second_, page);
     }
@@ -224,7 +224,7 @@ TEST_P(shared_follow, a_declared_section_commits_what_it_declares_and_leaves_the
     second_->memory().end_declared();
     end_writing(*second_);
     ASSERT_TRUE(first_->shared()->catch_up());
-    for (const std::uint64_t page : {3, 4})
+    for (const std::uint64_t page : {std::uint64_t{3}, std::uint64_t{4}})
         EXPECT_EQ(value(*first_, page), value(*second_, page));
     EXPECT_NE(value(*first_, 100), value(*second_, 100));
     commit_elsewhere({6});
