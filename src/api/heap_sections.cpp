@@ -170,13 +170,32 @@ void heap_sections::leave_write() noexcept {
     lock_.leave_write();
 }
 
+// All threads of a process share one view of the heap. So a thread may advance the view to a later commit only while no
+// other thread is in a section. The caller is in a read section; if this function returns false, it is in none. `alone`
+// enters a write section, `again` a read section; both return an outcome. A template, since programs without deadlines
+// should not be linked with them.
+template <class Alone, class Again>
+[[gnu::cold]] bool heap_sections::see_newest(const Alone& alone, const Again& again) {
+    const std::uint64_t newest = engine_.newest_version();
+    while (!engine_.shared()->begin_read(newest)) {
+        lock_.leave_read();
+        if (!has_begun(alone()))
+            return false;
+        catch_up();
+        if (!has_begun(again()))
+            return false;
+    }
+    return true;
+}
+
 void heap_sections::enter_read() {
     origin_.check_process();
     const auto got = lock_.enter_read(true);
     if (got == txn::section_lock::outcome::ended)
         origin_.raise_ended();
-    if (got == txn::section_lock::outcome::outermost && engine_.is_shared())
-        (void)see_newest({});
+    if (got == txn::section_lock::outcome::outermost && engine_.is_shared() &&
+        !engine_.shared()->begin_read(engine_.newest_version()))
+        (void)see_newest([this] { return lock_.enter_write(true); }, [this] { return lock_.enter_read(true); });
 }
 
 bool heap_sections::try_enter_read_until(std::chrono::steady_clock::time_point deadline) {
@@ -186,33 +205,13 @@ bool heap_sections::try_enter_read_until(std::chrono::steady_clock::time_point d
     case txn::section_lock::outcome::ended:
         origin_.raise_ended();
     case txn::section_lock::outcome::outermost:
-        return !engine_.is_shared() || see_newest(deadline);
+        return !engine_.is_shared() || see_newest([&] { return lock_.enter_write_until(deadline); },
+                                                  [&] { return lock_.enter_read_until(deadline); });
     case txn::section_lock::outcome::nested:
         return true;
     default:
         return false;
     }
-}
-
-// All threads of a process share one view of the heap. So a thread may advance the view to a later commit only while no
-// other thread is in a section. The caller is in a read section; if this function returns false, it is in none.
-bool heap_sections::see_newest(share::deadline until) {
-    const std::uint64_t newest = engine_.newest_version();
-    while (!engine_.shared()->begin_read(newest)) {
-        lock_.leave_read();
-        const auto alone = until ? lock_.enter_write_until(*until) : lock_.enter_write(true);
-        if (alone == txn::section_lock::outcome::ended)
-            origin_.raise_ended();
-        if (alone == txn::section_lock::outcome::busy)
-            return false;
-        catch_up();
-        const auto reading = until ? lock_.enter_read_until(*until) : lock_.enter_read(true);
-        if (reading == txn::section_lock::outcome::ended)
-            origin_.raise_ended();
-        if (reading == txn::section_lock::outcome::busy)
-            return false;
-    }
-    return true;
 }
 
 // The caller holds the write lock; this function releases it.

@@ -109,7 +109,8 @@ private:
     struct ends_without_writer_lock;
     bool take_writer_lock(share::deadline until);
     void take_writer_lock_within_read();
-    bool see_newest(share::deadline until);
+    template <class Alone, class Again>
+    bool see_newest(const Alone& alone, const Again& again);
     void catch_up();
     void note_changes_of_others();
     [[nodiscard]] bool leaves_last_read() const { return lock_.is_in_one_read_only(); }
