@@ -96,7 +96,7 @@ struct heap_sections::ends_without_writer_lock {
     }
 };
 
-bool heap_sections::take_writer_lock(share::deadline until) {
+[[gnu::cold]] bool heap_sections::take_writer_lock(share::deadline until) {
     if (!engine_.is_shared())
         return true;
     const ends_without_writer_lock section{*this};

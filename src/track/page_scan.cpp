@@ -23,14 +23,6 @@ public:
     result<void> collect(std::uint64_t bytes, std::vector<page_run>& runs) override {
         return copies_.append({0, bytes}, runs);
     }
-    result<bool> find_written(std::span<const page_run> where, std::vector<page_run>& runs) override {
-        for (const page_run& each : where)
-            REM_TRY(copies_.append(each, runs));
-        return true;
-    }
-    result<bool> collect_parts(std::span<const page_run> where, std::vector<page_run>& runs) override {
-        return find_written(where, runs);
-    }
     result<void> make_private(page_run where) override { return os::make_private(base_ + where.offset, where.bytes); }
     result<void> move_pages(page_run from, std::uint64_t to) override {
         os::move_memory(base_ + from.offset, base_ + to, from.bytes);

@@ -60,10 +60,17 @@ std::vector<held>& sections_to_change() {
 
 std::span<held> sections() { return my_sections != nullptr ? std::span<held>(*my_sections) : std::span<held>(); }
 
-void note_write(const section_lock* lock) { my_writes->push_back({lock, section_lock::next_moment()}); }
+/// Makes room for one more entry, so that nothing fails once the lock is held.
+[[gnu::cold]] void make_room_for_write() {
+    if (my_writes == nullptr)
+        my_writes = new std::vector<write_entry>;
+    my_writes->reserve(my_writes->size() + 1);
+}
+
+[[gnu::cold]] void note_write(const section_lock* lock) { my_writes->push_back({lock, section_lock::next_moment()}); }
 
 /// Forgets the write section of this lock that was entered last.
-void forget_write(const section_lock* lock) {
+[[gnu::cold]] void forget_write(const section_lock* lock) {
     const auto last =
         std::find_if(my_writes->rbegin(), my_writes->rend(), [&](const write_entry& e) { return e.lock == lock; });
     if (last != my_writes->rend())
@@ -91,7 +98,7 @@ section_lock::~section_lock() {
     forget_all();
 }
 
-void section_lock::forget_all() noexcept {
+[[gnu::cold]] void section_lock::forget_all() noexcept {
     forget(this);
     if (my_writes != nullptr)
         std::erase_if(*my_writes, [&](const write_entry& e) { return e.lock == this; });
@@ -114,9 +121,7 @@ section_lock::outcome section_lock::enter_write_until(std::chrono::steady_clock:
 template <class Lock>
 section_lock::outcome section_lock::enter_write_by(const Lock& lock) {
     std::vector<held>& all = sections_to_change();
-    if (my_writes == nullptr)
-        my_writes = new std::vector<write_entry>;
-    my_writes->reserve(my_writes->size() + 1);
+    make_room_for_write();
     if (held* mine = find(this)) {
         if (mine->write_depth == 0)
             return outcome::conflict;
@@ -138,9 +143,7 @@ section_lock::outcome section_lock::enter_write_by(const Lock& lock) {
 section_lock::outcome section_lock::enter_write_within_read() {
     held* const mine = find(this);
     REM_CHECK(mine != nullptr && mine->write_depth == 0);
-    if (my_writes == nullptr)
-        my_writes = new std::vector<write_entry>;
-    my_writes->reserve(my_writes->size() + 1);
+    make_room_for_write();
     if (!mutex_.try_upgrade())
         return outcome::busy;
     mine->write_depth = 1;
@@ -226,7 +229,7 @@ bool section_lock::is_in_one_read_only() const {
     return mine != nullptr && mine->read_depth == 1 && mine->write_depth == 0;
 }
 
-bool section_lock::try_to_take_over() noexcept {
+[[gnu::cold]] bool section_lock::try_to_take_over() noexcept {
     const held* own = find(this);
     if (own != nullptr && has_ended)
         return false;
@@ -241,7 +244,7 @@ bool section_lock::try_to_take_over() noexcept {
     return is_taken_over_;
 }
 
-void section_lock::end() noexcept {
+[[gnu::cold]] void section_lock::end() noexcept {
     const held* const own = find(this);
     const bool is_locked = is_taken_over_ || (own != nullptr && own->is_exclusive);
     forget_all();

@@ -224,7 +224,8 @@ result<std::optional<bool>> change_collector::holds_changes_in(const std::vector
 }
 
 // Leaves out spilled chunks.
-result<bool> change_collector::differs_in(const std::vector<heap_range>& ranges, const page_predicate& is_unused) {
+[[gnu::cold]] result<bool> change_collector::differs_in(const std::vector<heap_range>& ranges,
+                                                        const page_predicate& is_unused) {
     for (const heap_range& range : split_at_chunks(ranges, image_.chunk_bytes())) {
         if (spilled_.contains(range.offset / image_.chunk_bytes()))
             continue;
