@@ -27,23 +27,27 @@ background_news::~background_news() {
     thread_.join();
 }
 
-// The event is set and cleared under the mutex, by comparing versions. So it is never left set when memory shows the
-// newest commit, however the two threads alternate.
+// The event is set exactly while `newest` is greater than shown_, by whichever thread learns of one of them last.
+void background_news::set_if_behind(std::uint64_t newest) noexcept {
+    if (is_set_ == (newest > shown_))
+        return;
+    is_set_ = !is_set_;
+    if (is_set_)
+        event_.set();
+    else
+        event_.clear();
+}
+
 void background_news::shows(std::uint64_t version) noexcept {
     const std::scoped_lock alone(mutex_);
     shown_ = version;
-    if (is_set_)
-        event_.clear();
-    is_set_ = false;
+    set_if_behind(of_.protocol().visible());
 }
 
 std::uint64_t background_news::look() noexcept {
     const std::scoped_lock alone(mutex_);
     const std::uint64_t newest = of_.protocol().visible();
-    if (newest > shown_ && !is_set_) {
-        event_.set();
-        is_set_ = true;
-    }
+    set_if_behind(newest);
     return newest;
 }
 

@@ -36,6 +36,7 @@ private:
     void shows(std::uint64_t version) noexcept override;
     void run();
     std::uint64_t look() noexcept;
+    void set_if_behind(std::uint64_t newest) noexcept;
 
     txn::sharing& of_;
     os::event event_;

@@ -16,6 +16,7 @@
 #include <array>
 #include <exception>
 #include <functional>
+#include <mutex>
 #include <span>
 #include <string>
 #include <system_error>
@@ -74,6 +75,7 @@ private:
     file_form form_;
     std::function<void(heap&)> migrate_; // empty: changes of types are converted automatically during reading
     bool commits_at_end_;
+    mutable std::mutex saving_;
     int exceptions_; // number of uncaught exceptions when the container was opened
 };
 
@@ -90,6 +92,12 @@ text_file_of_container::text_file_of_container(const fs::path& file, const file_
               file_.string() +
                   " cannot be opened read-only in the portable or the binary form: a container that is read from them "
                   "lives in a heap of its own. Open it for writing, or keep it in the form of memory.",
+              file_.string());
+    if (options.heap.access != sharing::exclusive)
+        raise(errc::not_supported,
+              file_.string() +
+                  " cannot be shared by processes in the portable or the binary form, whose file each commit replaces. "
+                  "Keep the container in the form of memory.",
               file_.string());
     if (options.heap.history.kept_over_sessions)
         raise(errc::not_supported,
@@ -180,6 +188,7 @@ void text_file_of_container::read(heap& into, const std::function<std::size_t(ch
 void text_file_of_container::save(const heap& from) const {
     if (impl_of(from).sections.write_depth() != 0)
         return;
+    const std::scoped_lock alone(saving_); // threads save after their sections have ended
     whole_file made(os::posix_file_system(), file_.string(), file_.string() + "-new");
     check(made.begin());
     const auto put = [&](std::string_view text) { check(made.put(text)); };
@@ -200,6 +209,7 @@ void text_file_of_container::save_at_end(heap& from) const noexcept {
     if (std::uncaught_exceptions() > exceptions_ || impl_of(from).sections.is_in_any())
         return;
     try {
+        impl_of(from).forget_late_errors(); // they were said on standard error, and must not prevent the last commit
         save_before_close(from);
     } catch (...) { // NOLINT(bugprone-empty-catch): close() reports the error
     }

@@ -19,9 +19,9 @@ namespace remanence::detail {
 namespace {
 
 /// Names what keeps this thread from locking, and what it has locked itself.
-std::string why_busy(heap_impl& of) {
+std::string why_busy(heap_impl& of, lock_mode how) {
     std::string text = "another thread of this program";
-    if (of.engine().is_shared()) {
+    if (of.engine().is_shared() && how == lock_mode::exclusive) { // shared locks wait for no other process
         if (const auto writer = of.engine().shared()->protocol().writer())
             text = "process " + std::to_string(writer->process) + " (" + writer->program + ")";
     }
@@ -52,7 +52,8 @@ void enter(heap_impl& of, lock_mode how, std::chrono::milliseconds longest) {
     if (!is_entered) {
         const std::string path = of.origin.path.string();
         raise(errc::in_use,
-              path + " could not be locked within " + std::to_string(longest.count()) + " ms: " + why_busy(of), path);
+              path + " could not be locked within " + std::to_string(longest.count()) + " ms: " + why_busy(of, how),
+              path);
     }
     if (how == lock_mode::exclusive)
         of.sections.begin_lock();

@@ -30,7 +30,7 @@ heap& heap::operator=(heap&& other) noexcept {
     return *this;
 }
 
-detail::heap_impl& detail::impl_of(const heap& of) { return *checked(of.impl_); }
+detail::heap_impl& detail::impl_of(const heap& of) { return *opened(of.impl_); }
 
 heap::~heap() { impl_.reset(); } // impl_ is already empty during destruction, for threads that still use the handle
 

@@ -140,13 +140,18 @@ void heap_impl::abandon_write(const txn::change_listener& lost) noexcept {
     sections.leave_write();
 }
 
-heap_impl* checked(const std::unique_ptr<heap_impl, heap_impl_deleter>& impl) {
+heap_impl* opened(const std::unique_ptr<heap_impl, heap_impl_deleter>& impl) {
     if (!impl)
         raise(errc::closed, "the heap is closed, or its handle was moved from. Open it again.");
     impl->origin.check_process();
-    if (late_errors* const late = impl->late.load()) [[unlikely]]
-        late->raise_own();
     return impl.get();
+}
+
+heap_impl* checked(const std::unique_ptr<heap_impl, heap_impl_deleter>& impl) {
+    heap_impl* const found = opened(impl);
+    if (late_errors* const late = found->late.load()) [[unlikely]]
+        late->raise_own();
+    return found;
 }
 
 write_section::write_section(heap_impl* impl, section_kind kind, std::optional<durability> until, section_place place)

@@ -96,6 +96,8 @@ public:
     /// Ends the section. The outermost section is rolled back, and its changes are reported to `lost`; a failure
     /// poisons the engine. A nested section goes back to the savepoint around it, or, without one, is marked as failed.
     void abandon_write(const txn::change_listener& lost = {}) noexcept;
+    /// Forgets the error of an unlock() that the calling thread's next call would throw.
+    void forget_late_errors() noexcept;
     /// Implements heap::unlock(). A failure of the commit is kept for this thread's next call.
     void unlock() noexcept;
     /// Undoes the changes of the section, and clears its mark of failure; the section goes on. Throws.
@@ -163,6 +165,9 @@ private:
     bool is_left_to_sections_ = false; // destroyed by a thread inside sections, which still use this object
     heap_impl* kept_before_ = nullptr; // the next object in the list of those that stay until the process ends
 };
+
+/// As checked() (heap.hpp), but keeps the errors that an unlock() has left.
+heap_impl* opened(const std::unique_ptr<heap_impl, heap_impl_deleter>& impl);
 
 /// Runs `f` with the write lock held, inside or outside of a write section.
 template <class F>

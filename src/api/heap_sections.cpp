@@ -256,10 +256,14 @@ void heap_sections::leave_read() noexcept {
 }
 
 void heap_sections::begin_lock() noexcept {
-    if (lock_.write_depth() != 1)
-        return;
-    exceptions_at_lock_ = std::uncaught_exceptions();
-    cancellation_at_lock_ = os::defer_cancellation();
+    exceptions_at_locks_.push_back(std::uncaught_exceptions());
+    os::defer_cancellation();
+}
+
+void heap_sections::end() noexcept {
+    for (; !exceptions_at_locks_.empty(); exceptions_at_locks_.pop_back()) // the heap ends under its locks
+        os::allow_cancellation();
+    lock_.end();
 }
 
 bool heap_sections::try_enter_write_until(std::chrono::steady_clock::time_point deadline) {
@@ -276,8 +280,6 @@ bool heap_sections::try_enter_write_until(std::chrono::steady_clock::time_point 
     memory_.allow_writes(true);
     return true;
 }
-
-bool heap_sections::is_left_by_exception() const noexcept { return std::uncaught_exceptions() > exceptions_at_lock_; }
 
 void heap_sections::refuse_half_made() const {
     if (!is_half_made_)

@@ -11,8 +11,9 @@
 
 #include <chrono>
 #include <cstddef>
-#include <optional>
+#include <exception>
 #include <utility>
+#include <vector>
 
 namespace remanence::detail {
 
@@ -45,15 +46,17 @@ public:
     // unlock() learns of an exception that leaves the section, but not of pthread_cancel(), which also destroys the
     // objects of the stack. So from lock() to unlock() the thread cannot be cancelled.
 
-    /// Must be called by lock() when it has entered a section.
+    /// Must be called by lock() when it has entered a section, nested or not.
     void begin_lock() noexcept;
-    /// Ends the outermost section that lock() began: by `end`, which must leave it.
+    /// True if the calling thread is in a section of begin_lock().
+    [[nodiscard]] bool is_locked() const { return write_depth() != 0 && !exceptions_at_locks_.empty(); }
+    /// Ends the section of the last begin_lock() by `end`, which must leave it, and is told whether an exception ends it.
     template <class F>
     void end_lock(const F& end) noexcept {
-        const auto before = std::exchange(cancellation_at_lock_, std::nullopt);
-        end();
-        if (before)
-            os::set_cancellation(*before);
+        const bool by_exception = std::uncaught_exceptions() > exceptions_at_locks_.back();
+        exceptions_at_locks_.pop_back();
+        end(by_exception);
+        os::allow_cancellation();
     }
 
     /// Ends the section without commit or rollback.
@@ -67,8 +70,6 @@ public:
     [[nodiscard]] bool is_in_any() const { return write_depth() + read_depth() != 0; }
     [[nodiscard]] std::size_t write_depth() const { return lock_.write_depth(); }
     [[nodiscard]] std::size_t read_depth() const { return lock_.read_depth(); }
-    /// True if an exception is leaving the section that lock() began.
-    [[nodiscard]] bool is_left_by_exception() const noexcept;
 
     // To be called with the write lock held. After a nested section has failed, the outermost one must not be
     // committed.
@@ -100,9 +101,7 @@ public:
     /// Leaves a write section of a heap whose memory no longer matters: in a forked child, or after the heap was
     /// closed.
     void let_go() noexcept { lock_.leave_write(); }
-    void end() noexcept {
-        end_lock([&] { lock_.end(); });
-    }
+    void end() noexcept;
 
 private:
     [[nodiscard]] bool has_begun(txn::section_lock::outcome got);
@@ -120,11 +119,11 @@ private:
     txn::engine& engine_;
     txn::heap_memory& memory_;
     txn::section_lock lock_;
-    bool has_writer_lock_ = false;            // of a shared heap; guarded by the write lock
-    bool is_doomed_ = false;                  // guarded by the write lock
-    bool is_half_made_ = false;               // guarded by the write lock
-    int exceptions_at_lock_ = 0;              // how many were uncaught when lock() began; guarded by the write lock
-    std::optional<int> cancellation_at_lock_; // the state that unlock() restores; guarded by the write lock
+    bool has_writer_lock_ = false; // of a shared heap; guarded by the write lock
+    bool is_doomed_ = false;       // guarded by the write lock
+    bool is_half_made_ = false;    // guarded by the write lock
+    // How many exceptions were uncaught when each lock() began; guarded by the write lock.
+    std::vector<int> exceptions_at_locks_;
 };
 
 } // namespace remanence::detail

@@ -110,39 +110,51 @@ static void tell_of_no_lock(heap_impl& heap) noexcept {
     }
 }
 
-// While cancellation is deferred (heap_sections::lock()), the only exception that runs unlock() is one that C++ counts.
+void heap_impl::forget_late_errors() noexcept {
+    try {
+        if (late_errors* const kept = late.load())
+            kept->raise_own();
+    } catch (...) { // NOLINT(bugprone-empty-catch): as asked
+    }
+}
+
+/// Ends the outermost section.
+static void commit_and_leave(heap_impl& heap) noexcept {
+    std::optional<heap_commits::in_flight> commit;
+    try {
+        commit = heap.finish_write(heap.options.commits);
+    } catch (...) {
+        heap.abandon_write(
+            [&heap](txn::heap_memory& all, const change::change_set& lost, const alloc::block_allocator& blocks) {
+                heap.losses.tell_of_unlock(all, lost, blocks);
+            });
+        tell_late(heap, "could not commit, and rolled the section back: ");
+        return;
+    }
+    try {
+        // Without changes since the program's own commit(), its durability holds.
+        if (commit && !commit->has_record)
+            commit->how = durability::none;
+        if (commit)
+            heap.commits.await(*commit);
+    } catch (...) {
+        tell_late(heap, "could not make its commit durable: ");
+    }
+}
+
+// While cancellation is deferred (heap_sections::begin_lock()), only exceptions that C++ counts unwind the stack.
 void heap_impl::unlock() noexcept {
-    if (sections.write_depth() == 0) {
+    if (!sections.is_locked()) {
         tell_of_no_lock(*this);
         return;
     }
-    if (sections.write_depth() > 1) {
-        sections.leave_write(); // the outermost unlock() decides whether to commit
-        return;
-    }
-    if (sections.is_left_by_exception()) {
-        sections.end_lock([&] { abandon_write(); });
-        return;
-    }
-    sections.end_lock([&] {
-        std::optional<heap_commits::in_flight> commit;
-        try {
-            commit = finish_write(options.commits);
-        } catch (...) {
-            abandon_write([this](txn::heap_memory& all, const change::change_set& lost,
-                                 const alloc::block_allocator& blocks) { losses.tell_of_unlock(all, lost, blocks); });
-            tell_late(*this, "could not commit, and rolled the section back: ");
-            return;
-        }
-        try {
-            // Without changes since the program's own commit(), its durability holds.
-            if (commit && !commit->has_record)
-                commit->how = durability::none;
-            if (commit)
-                commits.await(*commit);
-        } catch (...) {
-            tell_late(*this, "could not make its commit durable: ");
-        }
+    sections.end_lock([this](bool by_exception) {
+        if (by_exception)
+            abandon_write();
+        else if (sections.write_depth() > 1)
+            sections.leave_write(); // the outermost section commits
+        else
+            commit_and_leave(*this);
     });
 }
 

@@ -4,13 +4,18 @@
 
 namespace remanence::os {
 
-int defer_cancellation() noexcept {
-    int before = 0;
-    ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &before);
-    return before;
+static constinit thread_local int deferred = 0;
+static constinit thread_local int state_before = 0;
+
+void defer_cancellation() noexcept {
+    if (deferred++ == 0)
+        ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state_before);
 }
 
-void set_cancellation(int state) noexcept { ::pthread_setcancelstate(state, nullptr); }
+void allow_cancellation() noexcept {
+    if (--deferred == 0)
+        ::pthread_setcancelstate(state_before, nullptr);
+}
 
 void end_if_cancelled() { ::pthread_testcancel(); }
 

@@ -4,20 +4,18 @@
 
 namespace remanence::os {
 
-/// Defers cancellation of the calling thread. Returns the state before, for set_cancellation().
-[[nodiscard]] int defer_cancellation() noexcept;
-void set_cancellation(int state) noexcept;
+/// Defers cancellation of the calling thread until allow_cancellation() was called as often. Any order of pairs is right.
+void defer_cancellation() noexcept;
+/// After the last call, the state is again as it was before the first defer_cancellation().
+void allow_cancellation() noexcept;
 
 /// Defers cancellation of the calling thread while this object exists. Can be nested.
 class no_cancellation {
 public:
-    no_cancellation() noexcept : before_(defer_cancellation()) {}
+    no_cancellation() noexcept { defer_cancellation(); }
     no_cancellation(const no_cancellation&) = delete;
     no_cancellation& operator=(const no_cancellation&) = delete;
-    ~no_cancellation() { set_cancellation(before_); }
-
-private:
-    int before_;
+    ~no_cancellation() { allow_cancellation(); }
 };
 
 /// If pthread_cancel() was called for the calling thread and cancellation is enabled, ends the thread by unwinding

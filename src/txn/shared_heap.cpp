@@ -89,7 +89,7 @@ bool shared_heap::begin_read(std::uint64_t at_least) {
 
 void shared_heap::end_read() noexcept {
     const std::lock_guard guard(reading_);
-    if (--readers_ == 0)
+    if (readers_ != 0 && --readers_ == 0) // 0: begin_read() has failed after a lack of memory
         protocol().unpin();
 }
 

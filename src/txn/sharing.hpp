@@ -56,7 +56,7 @@ public:
     version_listener() = default;
     version_listener(const version_listener&) = delete;
     version_listener& operator=(const version_listener&) = delete;
-    /// Called when this process has followed other processes, and when it is about to release the writer lock.
+    /// Called when this process has followed other processes, before it publishes, and before it releases the writer lock.
     virtual void shows(std::uint64_t version) noexcept = 0;
 
 protected:
@@ -106,7 +106,11 @@ public:
     virtual void tell(history_follower& history) = 0;
     virtual result<void> begin(const share::current_checkpoint& current) = 0;
     [[nodiscard]] virtual share::visible_commit state() const = 0;
-    void publish() { protocol_.publish(state()); }
+    void publish() {
+        const share::visible_commit now = state();
+        show(now.version); // first, or the listener would take the commit for another process's
+        protocol_.publish(now);
+    }
     virtual result<void> follow_superblock() = 0;
     virtual result<void> catch_up_alone() = 0;
     /// After a lack of memory: poisons the heap in this process only, and stops following others.

@@ -113,7 +113,8 @@ TEST(asynchronous_commits, within_a_section_are_not_undone_with_it) {
         value = 1;
         ticket = h.commit_async();
         value = 2;
-    } // rolled back
+        h.rollback();
+    }
     EXPECT_EQ(value, 1U);
     EXPECT_THROW(h.write([&] {
         value = 3;

@@ -261,6 +261,7 @@ TEST_P(asynchronous_commits_threads, a_power_loss_leaves_all_that_was_known_to_b
                     (*values_)[t] = 0; // rolled back
                     if (pick == 4)
                         heap_->checkpoint();
+                    heap_->rollback();
                 }
                 if (ticket && pick == 3)
                     ticket->wait();

@@ -4,12 +4,15 @@
 
 #include <remanence/containers/btree_map.hpp>
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <chrono>
 #include <optional>
 #include <stdexcept>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace remanence::test {
 namespace {
@@ -86,6 +89,80 @@ TEST_F(container_locks, an_exception_rolls_an_exclusive_guard_back) {
     };
     EXPECT_THROW(fail(), std::runtime_error);
     EXPECT_TRUE(file->empty());
+}
+
+TEST_F(container_locks, an_exception_that_ends_an_inner_guard_fails_the_outer_one) {
+    auto file = open<list_file>();
+    {
+        testing::internal::CaptureStderr();
+        const auto outer = file.exclusive();
+        outer->push_back(1);
+        try {
+            const auto inner = file.exclusive();
+            inner->push_back(2);
+            throw std::runtime_error("half way");
+        } catch (const std::runtime_error&) { // NOLINT(bugprone-empty-catch): as intended
+        }
+    }
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("could not commit"), std::string::npos);
+    EXPECT_TRUE(is_error(error_of([&] { file.commit(); }), errc::rolled_back, file_, "rolled the section back"));
+    EXPECT_TRUE(file->empty());
+}
+
+TEST_F(container_locks, pending_errors_keep_no_lock_from_ending) {
+    auto file = open<list_file>();
+    file.lock(lock_mode::shared);
+    {
+        testing::internal::CaptureStderr();
+        const auto outer = file.exclusive();
+        EXPECT_THROW(file.write([] { throw std::runtime_error("inner"); }), std::runtime_error);
+    }
+    EXPECT_NE(testing::internal::GetCapturedStderr(), "");
+    EXPECT_NO_THROW(file.unlock());
+    EXPECT_FALSE(is_locked(file));
+    EXPECT_THROW(file.commit(), error);
+}
+
+TEST_F(container_locks, of_several_files_defer_cancellation_until_the_last_one_ends) {
+    const auto is_deferred = [] {
+        int state = 0;
+        ::pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+        ::pthread_setcancelstate(state, nullptr);
+        return state == PTHREAD_CANCEL_DISABLE;
+    };
+    auto file = open<list_file>();
+    auto other = open_other();
+    {
+        const std::scoped_lock both(file, other); // unlocks in the order in which it locked
+        EXPECT_TRUE(is_deferred());
+    }
+    EXPECT_FALSE(is_deferred());
+    auto first = file.exclusive();
+    auto second = other.exclusive();
+    first.unlock();
+    EXPECT_TRUE(is_deferred());
+    second.unlock();
+    EXPECT_FALSE(is_deferred());
+}
+
+TEST_F(container_locks, text_files_are_written_by_one_thread_at_a_time_and_not_shared) {
+    auto file = list_file(file_, {.form = file_form::portable});
+    std::vector<std::thread> threads;
+    for (std::uint64_t t = 0; t != 3; ++t) {
+        threads.emplace_back([&, t] {
+            for (std::uint64_t i = 0; i != 20; ++i)
+                file.exclusive()->push_back(20 * t + i);
+        });
+    }
+    for (std::thread& each : threads)
+        each.join();
+    EXPECT_EQ(file.shared()->size(), 60U);
+    file.close();
+    EXPECT_EQ(list_file(file_, {.form = file_form::portable})->size(), 60U);
+    file_backed_options sharing_it{.form = file_form::portable};
+    sharing_it.heap.access = sharing::processes;
+    EXPECT_TRUE(is_error(error_of([&] { list_file opened(file_, sharing_it); }), errc::not_supported, file_,
+                         "cannot be shared by processes"));
 }
 
 TEST_F(container_locks, iterators_hold_the_lock_as_long_as_they_live) {

@@ -134,6 +134,7 @@ TEST_F(group_commit_threads, within_an_outer_section_a_commit_waits_with_the_loc
         (*values_)[0] = 1;
         heap_->commit();
         (*values_)[0] = 2;
+        heap_->rollback();
         heap_->unlock();
     });
     gate_.await_visitor();

@@ -29,7 +29,11 @@ TEST(section_lock, sections_may_end_in_any_order) {
     EXPECT_EQ(lock.enter_read(true), outcome::nested);
     EXPECT_FALSE(lock.leave_write());
     EXPECT_EQ(lock.enter_write(true), outcome::conflict);
-    std::thread([&] { EXPECT_EQ(lock.enter_read(false), outcome::busy); }).join();
+    std::thread([&] { // what is left is a read section
+        EXPECT_EQ(lock.enter_write(false), outcome::busy);
+        EXPECT_EQ(lock.enter_read(false), outcome::outermost);
+        EXPECT_TRUE(lock.leave_read());
+    }).join();
     EXPECT_TRUE(lock.leave_read());
     std::thread([&] {
         EXPECT_EQ(lock.enter_write(false), outcome::outermost);

@@ -109,7 +109,7 @@ protected:
         return second_->shared()->protocol().apply_target() > second_->version();
     }
     /// The trap tracker tells of all of memory each time.
-    [[nodiscard]] static bool looks_everywhere() { return GetParam() == track::tracker_choice::trap; }
+    [[nodiscard]] static bool looks_everywhere() { return GetParam() != track::tracker_choice::scan; }
     void commit_and_leave(std::uint64_t page, std::mt19937_64& random, std::set<std::uint64_t>& strays);
     void go_on_in_random_ways(std::mt19937_64& random);
     void check_following(const std::vector<std::uint64_t>& committed, std::set<std::uint64_t>& strays,

@@ -369,7 +369,7 @@ TEST(persistable, are_classes_that_hide_more_than_bytes_only_when_vouched_for) {
     EXPECT_EQ(why<hides_beside_container<rem::vector<int>>>, unfit::hidden);
     EXPECT_EQ(why<hides_beside_container<std::vector<int>>>, unfit::other_memory);
     EXPECT_EQ((why<std::stack<int, rem::deque<int>>>), unfit::nothing);
-    EXPECT_EQ(why<rem::file_backed<rem::vector<int>>>, unfit::hidden);
+    EXPECT_EQ(why<rem::file_backed<rem::vector<int>>>, unfit::lock);
     EXPECT_EQ(why<hides_reference>, unfit::hidden);
     EXPECT_EQ(why<with_base>, unfit::hidden);
     EXPECT_EQ(why<std::once_flag>, unfit::hidden);
