@@ -132,10 +132,11 @@ TEST_F(container_locks, of_several_files_defer_cancellation_until_the_last_one_e
     };
     auto file = open<list_file>();
     auto other = open_other();
-    {
-        const std::scoped_lock both(file, other); // unlocks in the order in which it locked
-        EXPECT_TRUE(is_deferred());
-    }
+    file.lock();
+    other.lock();
+    file.unlock();
+    EXPECT_TRUE(is_deferred());
+    other.unlock();
     EXPECT_FALSE(is_deferred());
     auto first = file.exclusive();
     auto second = other.exclusive();
