@@ -13,6 +13,7 @@
 namespace remanence::detail {
 
 static constexpr std::chrono::hours k_wait_longest{24 * 365 * 100};
+static constexpr std::size_t k_locks_at_once = 32; // of one thread, one in the other; more need memory
 
 /// The system cannot wait until times in the far future. For these, the standard library would return as if the lock had
 /// been acquired. So the deadline is limited.
@@ -24,6 +25,7 @@ static std::chrono::steady_clock::time_point within_reach(std::chrono::steady_cl
 heap_sections::heap_sections(heap_impl* owner, const heap_origin& origin, txn::engine& engine)
     : origin_(origin), engine_(engine), memory_(engine.memory()), lock_(owner) {
     txn::section_lock::watch_end_of_thread();
+    exceptions_at_locks_.reserve(k_locks_at_once); // begin_lock() must not fail, since the thread holds the lock
 }
 
 // declared_sections is incremented before the section begins, so that containers never overlook a declared section.
