@@ -22,7 +22,7 @@ static std::chrono::steady_clock::time_point within_reach(std::chrono::steady_cl
     return std::clamp(deadline, now, now + k_wait_longest);
 }
 
-heap_sections::heap_sections(heap_impl* owner, const heap_origin& origin, txn::engine& engine)
+[[gnu::cold]] heap_sections::heap_sections(heap_impl* owner, const heap_origin& origin, txn::engine& engine)
     : origin_(origin), engine_(engine), memory_(engine.memory()), lock_(owner) {
     txn::section_lock::watch_end_of_thread();
     exceptions_at_locks_.reserve(k_locks_at_once); // begin_lock() must not fail, since the thread holds the lock
@@ -217,7 +217,7 @@ bool heap_sections::try_enter_read_until(std::chrono::steady_clock::time_point d
 }
 
 // The caller holds the write lock; this function releases it.
-void heap_sections::catch_up() {
+[[gnu::cold]] void heap_sections::catch_up() {
     const struct alone {
         txn::section_lock& lock;
         ~alone() { lock.leave_write(); }
@@ -262,7 +262,7 @@ void heap_sections::begin_lock() noexcept {
     os::defer_cancellation();
 }
 
-void heap_sections::end() noexcept {
+[[gnu::cold]] void heap_sections::end() noexcept {
     for (; !exceptions_at_locks_.empty(); exceptions_at_locks_.pop_back()) // the heap ends under its locks
         os::allow_cancellation();
     lock_.end();
