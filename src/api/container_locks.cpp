@@ -8,6 +8,7 @@
 #include "txn/section_lock.hpp"
 
 #include <remanence/file_backed.hpp>
+#include <remanence/types/fragile.hpp>
 
 #include <algorithm>
 #include <cstdlib>
