@@ -355,32 +355,5 @@ TEST_F(container_locks, a_text_file_is_written_when_the_outermost_lock_ends) {
     EXPECT_GT(fs::file_size(file_), size);
 }
 
-TEST_F(container_locks, a_guard_that_another_thread_destroys_ends_the_process_with_a_sentence) {
-    GTEST_FLAG_SET(death_test_style, "threadsafe");
-    EXPECT_DEATH(
-        {
-            auto file = open<list_file>();
-            std::optional all(file.exclusive());
-            std::thread([&] { all.reset(); }).join();
-        },
-        "ended by another thread");
-}
-
-TEST_F(container_locks, a_forked_child_has_no_lock) {
-    auto file = open<list_file>();
-    auto all = file.exclusive();
-    all->push_back(1);
-    EXPECT_EQ(in_child([&]() -> std::string {
-                  all.unlock();
-                  const auto refused = error_of([&] { file.unlock(); });
-                  return refused && refused->code == errc::closed ? "closed" : "unlocked";
-              }),
-              "closed");
-    all->push_back(2);
-    all.unlock();
-    file.rollback();
-    EXPECT_EQ(file->size(), 2U);
-}
-
 } // namespace
 } // namespace remanence::test
