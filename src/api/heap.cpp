@@ -35,9 +35,19 @@ detail::heap_impl& detail::impl_of(const heap& of) { return *opened(of.impl_); }
 heap::~heap() { impl_.reset(); } // impl_ is already empty during destruction, for threads that still use the handle
 
 void heap::close() {
-    (void)checked(impl_);
-    const os::no_cancellation whole;
-    detail::heap_impl::close(impl_);
+    (void)detail::opened(impl_);
+    std::exception_ptr late;
+    try {
+        (void)checked(impl_);
+    } catch (...) { // of an unlock(); it does not keep the heap open
+        late = std::current_exception();
+    }
+    {
+        const os::no_cancellation whole;
+        detail::heap_impl::close(impl_);
+    }
+    if (late)
+        std::rethrow_exception(std::move(late));
 }
 
 namespace {

@@ -92,7 +92,7 @@ void forget(const section_lock* lock) {
 
 } // namespace
 
-section_lock::~section_lock() {
+[[gnu::cold]] section_lock::~section_lock() {
     if (is_taken_over_)
         mutex_.unlock();
     forget_all();
@@ -257,7 +257,7 @@ bool section_lock::is_in_one_read_only() const {
 
 bool section_lock::is_thread_ending() noexcept { return has_ended; }
 
-void section_lock::watch_end_of_thread() noexcept { thread_local const end_of_thread at_end; }
+[[gnu::cold]] void section_lock::watch_end_of_thread() noexcept { thread_local const end_of_thread at_end; }
 
 section_lock::entered section_lock::innermost_write() noexcept {
     return my_writes == nullptr || my_writes->empty()

@@ -325,6 +325,18 @@ TEST(locks, a_commit_that_fails_is_told_by_the_next_call_of_its_thread) {
     EXPECT_TRUE(has_contents(h));
 }
 
+TEST(locks, a_commit_that_failed_does_not_keep_the_heap_open) {
+    temp_dir dir;
+    heap h = heap::create(dir / "h", small_heap());
+    put_contents(h);
+    testing::internal::CaptureStderr();
+    h.unlock();
+    EXPECT_NE(testing::internal::GetCapturedStderr(), "");
+    EXPECT_TRUE(is_error(error_of([&] { h.close(); }), errc::section_conflict, dir / "h", "holds no such lock"));
+    EXPECT_FALSE(h.is_open());
+    EXPECT_TRUE(file_has_contents(dir / "h"));
+}
+
 TEST(locks, an_error_of_a_thread_that_has_ended_is_told_to_no_other) {
     temp_dir dir;
     heap h = heap::create(dir / "h", small_heap());
